@@ -1,0 +1,19 @@
+"""JSON-RPC and MCP error codes, by the name each revision gives them."""
+
+from typing import Final
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+REQUEST_CANCELLED: Final = -32800
+RESOURCE_NOT_FOUND: Final = -32002
+"""2025-11-25 only; 2026-07-28 says INVALID_PARAMS."""
+URL_ELICITATION_REQUIRED: Final = -32042
+"""2025-11-25 only."""
+
+HEADER_MISMATCH: Final = -32020
+MISSING_CLIENT_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
