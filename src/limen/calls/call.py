@@ -1,0 +1,175 @@
+"""The words of the road: who calls, what was asked, what answers to it, and what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NewType, Protocol
+
+from limen.ids import CallId
+
+__all__ = [
+    "ActionClass",
+    "Allow",
+    "Ask",
+    "Call",
+    "Caller",
+    "Capability",
+    "Decision",
+    "Deny",
+    "Exchange",
+    "InputRequired",
+    "Kind",
+    "Outcome",
+    "Question",
+    "Result",
+    "Tier",
+]
+
+Kind = Literal["tool", "resource", "template", "prompt"]
+Tier = Literal["read", "write", "admin"]
+ActionClass = Literal["read", "write", "external", "destructive"]
+Subject = NewType("Subject", str)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is calling: established once, at the door, and carried along the whole road."""
+
+    subject: Subject
+    roles: frozenset[str] = frozenset()
+    client: str = ""
+    """The client program as it names itself; a label, never a proof."""
+    tenant: str = ""
+    tier: Tier = "read"
+    """The highest tier this caller may use here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One tool, resource, template or prompt, and what governance knows about it."""
+
+    kind: Kind
+    name: str
+    """The tool's or prompt's name, the resource's URI, the template's pattern."""
+    definition: bytes
+    """The JSON object clients see in lists, exactly as it will be sent."""
+    source: str
+    """The toolset or upstream that serves it."""
+    action: ActionClass = "read"
+    tier: Tier = "read"
+    tags: frozenset[str] = frozenset()
+    listed: bool = True
+    """False for an alias that answers but is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something only the client can answer: `elicitation/create`, `sampling/createMessage`, `roots/list`."""
+
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Exchange(Protocol):
+    """The way back to the client, for the length of one call."""
+
+    def supports(self, feature: str) -> bool:
+        """Whether the client declared `sampling`, `elicitation`, `elicitation.url`, `roots`, …"""
+        ...
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Report progress, when the client asked for it."""
+        ...
+
+    async def log(self, level: str, data: object, logger: str | None = None) -> None:
+        """Send a log message, when the client wants that level."""
+        ...
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+        """Put questions to the client and return its results by key.
+
+        On a session the questions are sent and awaited. In the stateless revision the call ends with
+        `InputRequired` and starts anew when the client has the answers; so whatever comes before an `ask`
+        must be harmless to repeat.
+
+        Raises:
+            MissingClientCapability: the client never said it could answer.
+            InputRequired: the answers must come with a new request.
+        """
+        ...
+
+    async def release(self) -> None:
+        """Let go of the response stream; the client will come back for the answer if it can."""
+        ...
+
+
+class InputRequired(Exception):
+    """Not a failure: the call stops here until the client comes back with answers."""
+
+    def __init__(self, questions: Mapping[str, Question], answered: Mapping[str, Any]) -> None:
+        super().__init__("the client must answer first")
+        self.questions = questions
+        self.answered = answered
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request for a capability, as it enters the road."""
+
+    id: CallId
+    method: str
+    kind: Kind
+    name: str
+    """What was asked for: a tool's or prompt's name, or a resource's URI."""
+    arguments: bytes
+    """The arguments as a JSON object, unread."""
+    caller: Caller
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a capability answered: the JSON object that goes out as the `result`."""
+
+    payload: bytes
+    is_error: bool = False
+    """The tool ran and reported failure (`isError`)."""
+    code: str = ""
+    """The public code of that failure, for the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Go ahead, by this rule."""
+
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Refused, by this rule and for this reason."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person decides."""
+
+    rule: str
+    question: str
+
+
+Decision = Allow | Deny | Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended, as the audit trail keeps it."""
+
+    status: Literal["ok", "tool_error", "error", "denied", "not_found", "cancelled", "input_required"]
+    code: str = ""
+    """The error's public code, when there was one."""
+    rule: str = ""
+    duration_ms: float = 0.0
+    bytes_out: int = 0

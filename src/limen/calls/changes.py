@@ -1,0 +1,46 @@
+"""News that clients may have asked for: lists that changed, resources that were updated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from limen.calls.call import Kind
+
+__all__ = ["Change", "ChangeFeed", "ListChanged", "ResourceUpdated"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListChanged:
+    """The list of a kind is not what it was."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUpdated:
+    """A resource's contents changed."""
+
+    uri: str
+
+
+Change = ListChanged | ResourceUpdated
+Listener = Callable[[Change], None]
+
+
+@dataclass(slots=True)
+class ChangeFeed:
+    """Passes each change to everyone listening, at once and in order. Listeners must not block."""
+
+    _listeners: dict[int, Listener] = field(default_factory=dict[int, Listener])
+    _next: int = 0
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear every change from now on; call what is returned to stop."""
+        key = self._next
+        self._next += 1
+        self._listeners[key] = listener
+        return lambda: self._listeners.pop(key, None) and None
+
+    def publish(self, change: Change) -> None:
+        """Tell everyone."""
+        for listener in list(self._listeners.values()):
+            listener(change)
