@@ -1,0 +1,29 @@
+"""The one seam between Limen and whatever carries its frames."""
+
+from typing import Protocol
+
+__all__ = ["Channel"]
+
+
+class Channel(Protocol):
+    """A two-way stream of whole frames. One reader; any number of senders."""
+
+    async def send(self, frame: bytes) -> None:
+        """Hand one frame over, in order; waits only when the other side reads too slowly.
+
+        Raises:
+            ChannelClosed: nobody is there to read it.
+        """
+        ...
+
+    async def receive(self) -> bytes | None:
+        """The next frame, or None once the other side is done.
+
+        Raises:
+            TooLarge: a frame passed its limit and was dropped; the next call reads the one after it.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go, in bounded time. Harmless to call twice."""
+        ...

@@ -1,0 +1,325 @@
+"""JSON-RPC both ways over one connection: what is in flight, who waits for what, and how either side gives up.
+
+Knows nothing of MCP beyond the two notifications that JSON-RPC lacks, `cancelled` and `progress`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from limen.errors import (
+    ChannelClosed,
+    DuplicateRequest,
+    LimenError,
+    Overloaded,
+    ProtocolError,
+    RemoteError,
+    RequestTimeout,
+)
+from limen.protocol.frames import (
+    DEFAULT_LIMITS,
+    EMPTY_PARAMS,
+    ErrorReply,
+    Frame,
+    FrameLimits,
+    Notification,
+    Reply,
+    Request,
+    RequestId,
+    encode_notification,
+    encode_request,
+    find_id,
+    parse,
+)
+from limen.protocol.refusals import refusal
+from limen.transport.channel import Channel
+
+__all__ = ["Dispatcher", "Outlet", "ProgressHandler", "Service"]
+
+log = logging.getLogger(__name__)
+
+MAX_IN_FLIGHT = 1024
+"""Requests of one connection being answered or whose answer nobody reads; past it they are refused, one by one."""
+DRAIN_S = 2.0
+"""How long requests in flight may still finish after the other side stopped sending."""
+FAREWELL_S = 1.0
+"""How long telling the other side that we gave up may take."""
+
+Outlet = Callable[[bytes], Awaitable[None]]
+"""Where frames that belong to one request go: the channel, or that request's own response stream."""
+
+ProgressHandler = Callable[[bytes], None]
+"""Hears the params of each `notifications/progress`, unread."""
+
+
+class Service(Protocol):
+    """Answers what the other side asks."""
+
+    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+        """The whole reply frame, errors included; None to stay silent."""
+        ...
+
+    def withdrawn(self, request: Request) -> bytes | None:
+        """The reply to a request that its sender took back; None to stay silent."""
+        ...
+
+    def hear(self, notification: Notification) -> None:
+        """Take note; must not block."""
+        ...
+
+
+class _Cancelled(msgspec.Struct, rename="camel"):
+    request_id: RequestId
+    reason: str = ""
+
+
+class _Progress(msgspec.Struct, rename="camel"):
+    progress_token: RequestId
+
+
+_decode_cancelled = msgspec.json.Decoder(_Cancelled).decode
+_decode_progress = msgspec.json.Decoder(_Progress).decode
+
+
+class _Inbound:
+    """A request being answered."""
+
+    __slots__ = ("begun", "task", "withdrawn")
+
+    def __init__(self, task: "asyncio.Task[Any] | None") -> None:
+        self.task = task
+        self.begun = False
+        self.withdrawn = False
+
+
+class _Outbound:
+    """A request waiting for its answer."""
+
+    __slots__ = ("future", "on_progress", "scope", "timeout_s")
+
+    def __init__(self, future: "asyncio.Future[bytes]", timeout_s: float, on_progress: ProgressHandler | None) -> None:
+        self.future = future
+        self.timeout_s = timeout_s
+        self.on_progress = on_progress
+        self.scope: asyncio.Timeout | None = None
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """One side of a JSON-RPC conversation."""
+
+    service: Service
+    outlet: Outlet
+    """Where frames go that belong to no particular request."""
+    limits: FrameLimits = DEFAULT_LIMITS
+    _inbound: dict[RequestId, _Inbound] = field(default_factory=dict[RequestId, _Inbound])
+    _outbound: dict[RequestId, _Outbound] = field(default_factory=dict[RequestId, _Outbound])
+    _last_id: int = 0
+    _at_work: int = 0
+
+    async def serve(self, channel: Channel) -> None:
+        """Read the channel to its end, answering every request in a task of its own."""
+        async with asyncio.TaskGroup() as group:
+            try:
+                while True:
+                    data = b""
+                    try:
+                        data = await channel.receive()
+                        if data is None:
+                            break
+                        frame = parse(data, self.limits)
+                    except ProtocolError as error:
+                        await self.outlet(refusal(find_id(data or b""), error))
+                        continue
+                    if type(frame) is Request:
+                        await self._start(frame, group)
+                    else:
+                        self.accept(frame)
+            except ChannelClosed:
+                self._abandon_inbound()
+            else:
+                # Whoever waits for an answer waits in vain now, and what depends on it should not hold up the end.
+                self.close()
+                await self._drain()
+            finally:
+                self.close()
+
+    async def _start(self, request: Request, group: asyncio.TaskGroup) -> None:
+        if request.id in self._inbound:
+            await self.outlet(_duplicate(request))
+            return
+        if self._at_work >= MAX_IN_FLIGHT:
+            # Sent from the reading task: a client that does not read its answers is not read from either.
+            await self.outlet(refusal(request.id, Overloaded(f"{MAX_IN_FLIGHT} requests are in flight already")))
+            return
+        self._at_work += 1
+        entry = self._inbound[request.id] = _Inbound(None)
+        entry.task = group.create_task(self._answer_to_channel(request, entry))
+
+    async def _answer_to_channel(self, request: Request, entry: _Inbound) -> None:
+        try:
+            reply = await self._answer(request, entry, self.outlet)
+            if reply is not None:
+                await self.outlet(reply)
+        except ChannelClosed:
+            log.info("reply dropped, the client is gone", extra={"request_id": request.id})
+        finally:
+            self._at_work -= 1
+
+    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+        """Answer one request in the current task; for carriers that bring requests one by one."""
+        if request.id in self._inbound:
+            return _duplicate(request)
+        entry = self._inbound[request.id] = _Inbound(asyncio.current_task())
+        return await self._answer(request, entry, outlet)
+
+    async def _answer(self, request: Request, entry: _Inbound, outlet: Outlet) -> bytes | None:
+        entry.begun = True
+        try:
+            if entry.withdrawn:
+                return self.service.withdrawn(request)
+            return await self.service.answer(request, outlet)
+        except asyncio.CancelledError:
+            # A withdrawal is meant for the request, not for the task that carries it; any other cancel goes on.
+            if not entry.withdrawn or entry.task is None or entry.task.uncancel() > 0:
+                raise
+            return self.service.withdrawn(request)
+        finally:
+            del self._inbound[request.id]
+
+    def accept(self, frame: Frame) -> None:
+        """Take in anything but a request: answers, progress, cancellation, other news."""
+        match frame:
+            case Notification(method="notifications/cancelled"):
+                self._withdraw(frame.params)
+            case Notification(method="notifications/progress"):
+                self._advance(frame.params)
+            case Notification():
+                self.service.hear(frame)
+            case Reply():
+                self._settle(frame.id, frame)
+            case ErrorReply():
+                self._settle(frame.id, frame)
+            case Request():
+                raise ProtocolError("a request must be answered, not accepted")
+
+    def _withdraw(self, params: bytes) -> None:
+        try:
+            entry = self._inbound.get(_decode_cancelled(params).request_id)
+        except msgspec.DecodeError:
+            log.warning("malformed cancellation ignored")
+            return
+        if entry is None or entry.withdrawn:
+            return
+        entry.withdrawn = True
+        # A task cancelled before its first step would never run, and so never answer.
+        if entry.begun and entry.task is not None:
+            entry.task.cancel()
+
+    def _advance(self, params: bytes) -> None:
+        try:
+            entry = self._outbound.get(_decode_progress(params).progress_token)
+        except msgspec.DecodeError:
+            log.warning("malformed progress ignored")
+            return
+        if entry is None:
+            return
+        # Progress may be read in the very turn in which the deadline passed; then it comes too late.
+        if entry.scope is not None and not entry.scope.expired():
+            entry.scope.reschedule(asyncio.get_running_loop().time() + entry.timeout_s)
+        if entry.on_progress is not None:
+            entry.on_progress(params)
+
+    def _settle(self, message_id: RequestId | None, frame: Reply | ErrorReply) -> None:
+        entry = None if message_id is None else self._outbound.get(message_id)
+        if entry is None or entry.future.done():
+            log.info("answer to nothing asked", extra={"request_id": message_id})
+        elif isinstance(frame, Reply):
+            entry.future.set_result(frame.result)
+        else:
+            entry.future.set_exception(RemoteError(frame.message, rpc_code=frame.code, data=frame.data))
+
+    async def request(
+        self,
+        method: str,
+        params: bytes = EMPTY_PARAMS,
+        *,
+        timeout_s: float,
+        outlet: Outlet | None = None,
+        on_progress: ProgressHandler | None = None,
+    ) -> bytes:
+        """Ask the other side and wait for its result; each progress report starts the wait anew.
+
+        Raises:
+            RequestTimeout: no answer in time; the other side was told.
+            RemoteError: it answered with an error.
+            ChannelClosed: it is gone.
+        """
+        send = outlet or self.outlet
+        self._last_id += 1
+        message_id = self._last_id
+        entry = _Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress)
+        frame = encode_request(message_id, method, _with_token(params, message_id) if on_progress else params)
+        try:
+            return await self._await_answer(entry, message_id, send(frame))
+        except TimeoutError:
+            await self._give_up(message_id, send, "timed out")
+            raise RequestTimeout(f"no answer to {method} within {timeout_s:g} s", method=method) from None
+        except asyncio.CancelledError:
+            await self._give_up(message_id, send, "no longer needed")
+            raise
+
+    async def _await_answer(self, entry: _Outbound, message_id: RequestId, sending: Awaitable[None]) -> bytes:
+        self._outbound[message_id] = entry
+        try:
+            # A peer that does not read must not hold us longer than one that does not answer.
+            async with asyncio.timeout(entry.timeout_s) as entry.scope:
+                await sending
+                return await entry.future
+        finally:
+            del self._outbound[message_id]
+
+    async def _give_up(self, message_id: RequestId, send: Outlet, reason: str) -> None:
+        params = msgspec.json.encode({"requestId": message_id, "reason": reason})
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                await send(encode_notification("notifications/cancelled", params))
+        except (TimeoutError, LimenError) as error:
+            log.info("cancellation not delivered", extra={"request_id": message_id, "reason": str(error)})
+
+    async def notify(self, method: str, params: bytes = EMPTY_PARAMS, *, outlet: Outlet | None = None) -> None:
+        """Tell the other side something."""
+        await (outlet or self.outlet)(encode_notification(method, params))
+
+    async def _drain(self) -> None:
+        waiting = [entry.task for entry in self._inbound.values() if entry.task is not None]
+        if waiting:
+            await asyncio.wait(waiting, timeout=DRAIN_S)
+        self._abandon_inbound()
+
+    def _abandon_inbound(self) -> None:
+        for entry in self._inbound.values():
+            if entry.task is not None:
+                entry.task.cancel()
+
+    def close(self) -> None:
+        """Fail whatever still waits for an answer."""
+        for entry in self._outbound.values():
+            if not entry.future.done():
+                entry.future.set_exception(ChannelClosed("the other side is gone"))
+
+
+def _duplicate(request: Request) -> bytes:
+    return refusal(request.id, DuplicateRequest(f"request id {request.id!r} is still in flight", field="id"))
+
+
+def _with_token(params: bytes, token: RequestId) -> bytes:
+    fields = msgspec.json.decode(params, type=dict[str, msgspec.Raw])
+    meta = msgspec.json.decode(fields.get("_meta", msgspec.Raw(b"{}")), type=dict[str, Any])
+    meta["progressToken"] = token
+    fields["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
+    return msgspec.json.encode(fields)
