@@ -1,0 +1,304 @@
+"""One HTTP connection under watch: deadlines, size caps and a handle for the app; it never looks into a request."""
+
+from asyncio import Event
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from asyncio import Transport
+
+    from uvicorn._types import ASGI3Application
+    from uvicorn.config import Config
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+    from uvicorn.server import ServerState
+else:
+    # uvicorn costs more to import than all of `limen stdio`: the listener puts its protocol under WatchedLine when
+    # the first door is opened.
+    HttpToolsProtocol = object
+
+__all__ = ["LINE", "Line", "ListenLimits", "Peers", "WatchedLine"]
+
+LINE: Final = "limen.line"
+"""Where an app finds the Line of its request in the ASGI scope."""
+
+PIECE: Final = 8 * 1024
+"""How much the parser gets at a time while headers may grow past their cap, which is therefore exact to a piece."""
+
+BARE_BYTES: Final = 512 * 1024
+"""What may come in a row that is no body for anyone: trailers, chunk extensions, the rest of an answered request."""
+
+PIPELINED: Final = 64
+"""Requests that may wait behind one another on a connection."""
+
+
+class Line(Protocol):
+    """The connection a request came on."""
+
+    def abort(self) -> None:
+        """Drop the connection now; what was not sent yet is discarded."""
+        ...
+
+    def on_close(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Have the callback run once if the connection ends before the response does; returns a remover.
+
+        On a connection that is gone already it runs at once. It must not raise.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListenLimits:
+    """What one listener grants its clients."""
+
+    max_connections: int = 512
+    header_timeout_s: float = 10.0
+    """From the connection, or the first byte of a later request, to the end of the headers."""
+    body_timeout_s: float = 10.0
+    """From the end of the headers to the end of the body, however it is dripped."""
+    request_timeout_s: float = 14.0
+    """Headers and body together: nobody gets both in full, so that a half-open request ends within 15 s."""
+    keep_alive_s: float = 30.0
+    stall_timeout_s: float = 30.0
+    """How long a peer may leave unread what was sent to it."""
+    max_header_bytes: int = 64 * 1024
+    grace_s: float = 5.0
+    """How long open responses may go on once the listener was told to stop."""
+
+    @property
+    def tick_s(self) -> float:
+        """How often deadlines are looked at: they are late by a quarter of the shortest at most."""
+        shortest = min(self.header_timeout_s, self.body_timeout_s, self.request_timeout_s, self.keep_alive_s)
+        return min(0.5, max(0.01, shortest / 4))
+
+
+class Reading(Enum):
+    """How far the next request has been read."""
+
+    NOTHING = "nothing of it yet"
+    HEAD = "the request line, headers"
+    BODY = "all headers, some body"
+
+
+_NOTHING, _HEAD, _BODY = Reading.NOTHING, Reading.HEAD, Reading.BODY
+
+
+def _last_words(status: bytes, text: bytes, *headers: bytes) -> bytes:
+    head = [b"HTTP/1.1 " + status, b"content-type: text/plain; charset=utf-8", b"content-length: %d" % len(text)]
+    return b"\r\n".join([*head, *headers, b"connection: close", b"", text])
+
+
+BAD_REQUEST: Final = _last_words(b"400 Bad Request", b"This is not an HTTP/1.1 request.\n")
+TOO_SLOW: Final = _last_words(b"408 Request Timeout", b"The request did not arrive in time.\n")
+TOO_LARGE: Final = _last_words(b"431 Request Header Fields Too Large", b"The headers are too large.\n")
+TOO_MANY: Final = _last_words(b"503 Service Unavailable", b"Too many connections.\n", b"retry-after: 5")
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """The open connections of one listener, and what they are granted."""
+
+    limits: ListenLimits
+    lines: "set[WatchedLine]" = field(default_factory=lambda: set[WatchedLine]())
+    lost: Event = field(default_factory=Event)
+    """Set whenever one of them ends."""
+
+
+class WatchedLine(HttpToolsProtocol):
+    """A connection of uvicorn that nobody can hold open for nothing.
+
+    A timer per request would cost more than the rest of this class, so a connection only notes when its patience
+    ends, and the listener walks over all of them (`sweep`) a few times a second.
+    """
+
+    def __init__(self, config: "Config", state: "ServerState", peers: "Peers") -> None:
+        super().__init__(config, state, {})
+        self._peers = peers
+        self._limits = limits = peers.limits
+        self._piece = min(PIECE, limits.max_header_bytes)
+        self._reading = _NOTHING
+        self._due = inf
+        self._began = 0.0
+        self._head_bytes = 0
+        self._bare_bytes = 0
+        self._request_ended = False
+        self._unsent = 0
+        self._unsent_since = 0.0
+        self._served: RequestResponseCycle | None = None
+        self._watchers: dict[object, Callable[[], object]] = {}
+        self._is_over = False
+
+    def abort(self) -> None:
+        """Drop the connection now; what was not sent yet is discarded."""
+        self.transport.abort()
+
+    def on_close(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Have the callback run once if the connection ends before the response does; returns a remover."""
+        if self._is_over:
+            callback()
+            return lambda: None
+        key = object()
+        self._watchers[key] = callback
+
+        def remove() -> None:
+            self._watchers.pop(key, None)
+
+        return remove
+
+    def connection_made(self, transport: "Transport") -> None:
+        if len(self._peers.lines) >= self._limits.max_connections:
+            self._is_over = True
+            self.transport = transport
+            transport.write(TOO_MANY)
+            transport.close()
+            return
+        super().connection_made(transport)
+        self._peers.lines.add(self)
+        self._began = self.loop.time()
+        self._due = self._began + self._limits.header_timeout_s
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._peers.lines.discard(self)
+        self._peers.lost.set()
+        self._is_over = True
+        served, self._served = self._served, None
+        if served is not None and not served.response_complete:
+            # uvicorn tells the newest request only, which with pipelining is not the one being served.
+            served.disconnected = True
+            served.message_event.set()
+        self.pipeline.clear()
+        # The scope holds this line; without it the whole connection is freed at once and not by the collector.
+        del self.scope, self.cycle
+        watchers, self._watchers = self._watchers, {}
+        for callback in watchers.values():
+            callback()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        if len(data) > self._piece and self._reading is not _BODY:
+            self._feed_in_pieces(data)
+        else:
+            self._feed(data)
+
+    def _feed_in_pieces(self, data: bytes) -> None:
+        rest = data
+        while rest and not self.transport.is_closing():
+            size = len(rest) if self._reading is _BODY else self._piece
+            self._feed(rest[:size])
+            rest = rest[size:]
+
+    def _feed(self, data: bytes) -> None:
+        self._request_ended = False
+        super().data_received(data)
+        # A request that came whole, which is nearly every one, ends here without a look at the clock.
+        if self._reading is not _NOTHING and not self.transport.is_closing():
+            self._note_unfinished(len(data))
+        if self.pipeline and len(self.pipeline) > PIPELINED:
+            self.transport.abort()
+
+    def _note_unfinished(self, size: int) -> None:
+        """Count what is there of a request that goes on in the next read, and start its clock."""
+        now = self.loop.time()
+        if self._began == inf:
+            self._began = now
+        if self._reading is _HEAD:
+            # A read that also held the end of another request says nothing about the size of this one.
+            self._head_bytes += 0 if self._request_ended else size
+            self._due = self._began + self._limits.header_timeout_s
+            if self._head_bytes > self._limits.max_header_bytes:
+                self._refuse(TOO_LARGE)
+        else:
+            self._bare_bytes += size
+            if self._due == inf:
+                self._due = min(now + self._limits.body_timeout_s, self._began + self._limits.request_timeout_s)
+            if self._bare_bytes > BARE_BYTES:
+                self._refuse(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[LINE] = self  # pyright: ignore[reportGeneralTypeIssues] -- a scope is open to keys with a dot
+        self._reading = _HEAD
+        self._head_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        # What follows a chunked body looks like headers to the parser; the app must not see its scope change.
+        self.headers = []
+        self._reading = _BODY
+        self._due = inf
+        self._bare_bytes = 0
+
+    def on_body(self, body: bytes) -> None:
+        if not self.cycle.response_complete:
+            self._bare_bytes = 0
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._reading = _NOTHING
+        self._due = self._began = inf
+        self._request_ended = True
+
+    def _start_asgi_task(self, cycle: "RequestResponseCycle", app: "ASGI3Application") -> None:
+        self._served = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request; idle time is counted by `sweep` and needs no timer."""
+        self._served = None
+        self._watchers.clear()
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+        elif self._reading is _BODY and self.expect_100_continue:
+            # The client was never told to go on, so its next bytes may be a body or a request; nobody can tell.
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(BAD_REQUEST)
+
+    def sweep(self, now: float) -> None:
+        """End this connection if its time is up."""
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        if before == 0 or self._unsent < before:
+            self._unsent_since = now
+        if now - self._unsent_since > self._limits.stall_timeout_s:
+            self.transport.abort()
+        elif now >= self._due:
+            self._expire(now)
+        elif self._due == inf and self._served is None and not self.transport.is_closing():
+            self._due = now + self._limits.keep_alive_s
+
+    def _expire(self, now: float) -> None:
+        if self._reading is _BODY and self.flow.read_paused:
+            # We hold the rest back ourselves, behind an earlier request or a busy app: that is not the client's time.
+            self._due = now + self._limits.body_timeout_s
+        elif self.transport.is_closing() or (self._reading is _NOTHING and not self.cycle):
+            self.transport.abort()
+        elif self._reading is not _NOTHING:
+            self._refuse(TOO_SLOW)
+        elif self._unsent == 0:
+            self.transport.close()
+
+    def _refuse(self, answer: bytes) -> None:
+        """End the connection, with an answer where one can still be understood; the next sweep makes sure of it."""
+        served = self._served
+        if self._reading is _BODY:
+            answerable = served is not None and served is self.cycle and not served.response_started
+        else:
+            answerable = served is None
+        if not answerable:
+            self.transport.abort()
+            return
+        if served is not None:
+            served.disconnected = True
+        self.transport.write(answer)
+        self.transport.close()
+        self._due = 0.0

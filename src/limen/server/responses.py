@@ -1,0 +1,84 @@
+"""Plain HTTP answers over ASGI: JSON bodies, empty ones, and event streams."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from limen.errors import LimenError
+from limen.protocol.frames import RequestId
+from limen.protocol.refusals import refusal
+from limen.protocol.versions import SESSION_REVISION, Revision
+from limen.server.events import Reader
+from limen.server.line import LINE, Line
+
+__all__ = ["Receive", "Scope", "Send", "Visit", "send_error", "send_json", "send_status", "send_stream"]
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+_JSON: Final[Header] = (b"content-type", b"application/json")
+_STREAM: Final[list[Header]] = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Visit:
+    """One HTTP request at the door, its headers sorted once."""
+
+    __slots__ = ("_heads", "receive", "scope", "send")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self._heads: dict[bytes, bytes] = dict(scope["headers"])
+
+    def header(self, name: bytes) -> str | None:
+        """The value of a header, the last when it was sent twice; or None."""
+        found = self._heads.get(name)
+        return None if found is None else found.decode("latin-1")
+
+    def raw_header(self, name: bytes) -> bytes:
+        """The value as it came, empty when there is none."""
+        return self._heads.get(name, b"")
+
+    @property
+    def line(self) -> Line:
+        """The connection it came on."""
+        return self.scope[LINE]
+
+
+async def send_json(send: Send, body: bytes, *, status: int = 200, extra: tuple[Header, ...] = ()) -> None:
+    """One JSON body."""
+    headers = [_JSON, (b"content-length", b"%d" % len(body)), *extra]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_status(send: Send, status: int, *extra: Header) -> None:
+    """A status with no body."""
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0"), *extra]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_error(
+    send: Send,
+    error: LimenError,
+    status: int,
+    *,
+    message_id: RequestId | None = None,
+    revision: Revision = SESSION_REVISION,
+) -> None:
+    """A refusal: the JSON-RPC error, under the HTTP status that goes with it."""
+    await send_json(send, refusal(message_id, error, revision), status=status)
+
+
+async def send_stream(send: Send, reader: Reader, *, keepalive_s: float, extra: tuple[Header, ...] = ()) -> None:
+    """Events as they come, comments when it is quiet, until the reader is finished."""
+    await send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *extra]})
+    while (chunk := await reader.next(keepalive_s)) is not None:
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})

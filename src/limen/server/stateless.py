@@ -1,0 +1,229 @@
+"""Revision 2026-07-28: every request brings its own envelope, and nothing is remembered between two of them."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+import orjson
+
+from limen.calls.call import Caller, InputRequired
+from limen.calls.changes import Change, ListChanged, ResourceUpdated
+from limen.errors import InvalidArguments, MethodNotFound, Overloaded, UnsupportedVersion
+from limen.protocol.frames import Request, encode_notification
+from limen.protocol.methods import CACHEABLE
+from limen.protocol.versions import (
+    META_CLIENT_CAPABILITIES,
+    META_SERVER_INFO,
+    META_SUBSCRIPTION,
+    META_VERSION,
+    STATELESS_REVISION,
+)
+from limen.server.answers import Settled, settle
+from limen.server.exchange import StatelessExchange
+from limen.server.methods import METHODS, Turn
+from limen.server.params import CallParams, ListenParams, Meta, Params, RetryParams, SubscriptionFilter, read_params
+from limen.server.session import LIST_CHANGED
+from limen.server.surface import Surface
+from limen.shapes import is_object
+from limen.transport.dispatcher import Outlet
+
+__all__ = ["Stateless", "is_stateless"]
+
+LISTEN_QUEUE: Final = 256
+_MARK: Final = META_VERSION.encode()
+
+_decode_any = msgspec.json.Decoder(Params)
+_decode_listen = msgspec.json.Decoder(ListenParams)
+
+
+def is_stateless(request: Request) -> bool:
+    """Whether the request carries the envelope of the stateless revision."""
+    # The substring is a cheap first look; most requests of a session never mention it.
+    if request.method in ("server/discover", "subscriptions/listen"):
+        return True
+    if _MARK not in request.params:
+        return False
+    try:
+        return _decode_any.decode(request.params).meta.version is not None
+    except msgspec.DecodeError:
+        return False
+
+
+class Stateless:
+    """Answers requests of the stateless revision."""
+
+    def __init__(self, surface: Surface) -> None:
+        self.surface = surface
+        self._complete = b'{"resultType":"complete","_meta":{"%b":%b}' % (META_SERVER_INFO.encode(), surface.info_json)
+
+    async def settle(self, request: Request, caller: Caller, outlet: Outlet) -> Settled:
+        """The reply to one request, and what became of it."""
+        return await settle(self._result(request, caller, outlet), request, STATELESS_REVISION)
+
+    async def _result(self, request: Request, caller: Caller, outlet: Outlet) -> bytes:
+        method = METHODS.get(request.method)
+        if method is None:
+            return await self._own_method(request, outlet)
+        params = method.read(request)
+        self.check_envelope(params.meta)
+        caller = _named(caller, params.meta)
+        exchange = StatelessExchange(
+            params.meta.client_capabilities,
+            outlet,
+            params.meta.progress_token,
+            params.meta.log_level,
+            self._answers(request, params, caller),
+        )
+        try:
+            result = await method.handle(Turn(self.surface.pipeline, request, caller, exchange), params)
+        except InputRequired as pause:
+            return self._ask(pause, _binding(request, params, caller))
+        return self._shape(result, is_cacheable=request.method in CACHEABLE)
+
+    async def _own_method(self, request: Request, outlet: Outlet) -> bytes:
+        match request.method:
+            case "server/discover":
+                self.check_envelope(read_params(_decode_any, request.params).meta)
+                return self._shape(self._discovery(), is_cacheable=True)
+            case "subscriptions/listen":
+                params = read_params(_decode_listen, request.params)
+                self.check_envelope(params.meta)
+                return await self._listen(request, params.notifications, outlet)
+            case unknown:
+                self.check_envelope(read_params(_decode_any, request.params).meta)
+                raise MethodNotFound(f"no method {unknown!r} in {STATELESS_REVISION}", method=unknown)
+
+    def check_envelope(self, meta: Meta) -> None:
+        """Refuse a request that does not carry what this revision requires.
+
+        Raises:
+            InvalidArguments: a required key is missing or malformed.
+            UnsupportedVersion: the revision named is not served.
+        """
+        missing = [
+            key
+            for key, value in ((META_VERSION, meta.version), (META_CLIENT_CAPABILITIES, meta.client_capabilities))
+            if value is None
+        ]
+        if missing:
+            raise InvalidArguments(f"params._meta: {' and '.join(missing)} missing", field="_meta")
+        if not isinstance(meta.version, str):
+            raise InvalidArguments(f"params._meta: {META_VERSION} must be a string", field="_meta")
+        if meta.version not in self.surface.versions or meta.version != STATELESS_REVISION:
+            raise UnsupportedVersion(
+                f"protocol version {meta.version!r} is not served; supported: {', '.join(self.surface.versions)}",
+                supported=list(self.surface.versions),
+                requested=meta.version,
+            )
+        if not is_object(meta.client_capabilities):
+            raise InvalidArguments(f"params._meta: {META_CLIENT_CAPABILITIES} must be an object", field="_meta")
+
+    def _answers(self, request: Request, params: Params, caller: Caller) -> dict[str, Any]:
+        if not isinstance(params, RetryParams):
+            return {}
+        earlier = {}
+        if params.request_state is not None:
+            earlier = self.surface.seal.open(params.request_state, *_binding(request, params, caller))
+        return earlier | (params.input_responses or {})
+
+    def _ask(self, pause: InputRequired, binding: tuple[str, ...]) -> bytes:
+        requests = {key: {"method": q.method, "params": q.params} for key, q in pause.questions.items()}
+        return msgspec.json.encode(
+            {
+                "resultType": "input_required",
+                "inputRequests": requests,
+                "requestState": self.surface.seal.close(dict(pause.answered), *binding),
+                "_meta": {META_SERVER_INFO: self.surface.info},
+            }
+        )
+
+    def _shape(self, result: bytes, *, is_cacheable: bool) -> bytes:
+        """Add what this revision wants on every result, without reading the rest of it."""
+        if b'"resultType"' in result or b'"_meta"' in result:
+            return self._merge(result, is_cacheable=is_cacheable)
+        hints = b',"ttlMs":0,"cacheScope":"private"' if is_cacheable else b""
+        rest = result[1:].lstrip()
+        return self._complete + hints + (rest if rest[:1] == b"}" else b"," + rest)
+
+    def _merge(self, result: bytes, *, is_cacheable: bool) -> bytes:
+        fields: dict[str, Any] = msgspec.json.decode(result, type=dict[str, msgspec.Raw])
+        meta = msgspec.json.decode(fields.get("_meta", b"{}"), type=dict[str, Any])
+        fields["_meta"] = {META_SERVER_INFO: self.surface.info} | meta
+        fields.setdefault("resultType", "complete")
+        if is_cacheable:
+            fields = {"ttlMs": 0, "cacheScope": "private"} | fields
+        return msgspec.json.encode(fields)
+
+    def _discovery(self) -> bytes:
+        return msgspec.json.encode(
+            {
+                "supportedVersions": list(self.surface.versions),
+                "capabilities": self.surface.capabilities,
+                "instructions": self.surface.instructions,
+            }
+        )
+
+    async def _listen(self, request: Request, wanted: SubscriptionFilter, outlet: Outlet) -> bytes:
+        """Acknowledge, then pass on what was asked for, until the client goes away."""
+        tag = {META_SUBSCRIPTION: request.id}
+        queue: asyncio.Queue[bytes] = asyncio.Queue(LISTEN_QUEUE)
+        overrun = asyncio.Event()
+
+        def hear(change: Change) -> None:
+            frame = _news(change, wanted, tag)
+            if frame is not None:
+                if queue.full():
+                    overrun.set()
+                else:
+                    queue.put_nowait(frame)
+
+        stop = self.surface.changes.listen(hear)
+        try:
+            ack = {"_meta": tag, "notifications": wanted}
+            await outlet(encode_notification("notifications/subscriptions/acknowledged", msgspec.json.encode(ack)))
+            while not overrun.is_set():
+                await outlet(await queue.get())
+        finally:
+            stop()
+        raise Overloaded("this listener reads too slowly; listen again and list anew")
+
+
+def _named(caller: Caller, meta: Meta) -> Caller:
+    info = meta.client_info
+    if not is_object(info):
+        return caller
+    return replace(caller, client=f"{info.get('name', '')}/{info.get('version', '')}")
+
+
+def _news(change: Change, wanted: SubscriptionFilter, tag: dict[str, Any]) -> bytes | None:
+    match change:
+        case ResourceUpdated(uri=uri):
+            if uri not in (wanted.resource_subscriptions or ()):
+                return None
+            params = {"_meta": tag, "uri": uri}
+            return encode_notification("notifications/resources/updated", msgspec.json.encode(params))
+        case ListChanged(kind=kind):
+            asked = {
+                "tool": wanted.tools_list_changed,
+                "prompt": wanted.prompts_list_changed,
+                "resource": wanted.resources_list_changed,
+                "template": wanted.resources_list_changed,
+            }[kind]
+            return encode_notification(LIST_CHANGED[kind], msgspec.json.encode({"_meta": tag})) if asked else None
+
+
+def _binding(request: Request, params: Params, caller: Caller) -> tuple[str, ...]:
+    """What a sealed state is good for: this principal, this method, this target, these arguments."""
+    if isinstance(params, CallParams):
+        return (caller.subject, request.method, params.name, _canonical(bytes(params.arguments)))
+    return (caller.subject, request.method, getattr(params, "uri", ""))
+
+
+def _canonical(arguments: bytes) -> str:
+    """The same text for the same arguments, whatever the order of their keys."""
+    try:
+        return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONDecodeError:
+        # JSON, but with a number no double can hold; such arguments must come back byte for byte.
+        return arguments.decode()

@@ -1,0 +1,1 @@
+"""Families of built-in capabilities, each one short function, behind the road's `Provider` port."""
