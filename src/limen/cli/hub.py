@@ -1,0 +1,100 @@
+"""`limen serve` and `limen stdio`: start a hub, and tell people how their clients reach it."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from limen.app import run_http
+from limen.cli.invocation import Invocation
+from limen.cli.loading import load_settings, tell_problems
+from limen.cli.loop import run_async
+from limen.cli.overrides import override
+from limen.cli.parameters import AsJson, ConfigFile, Host, Port, TierName, ToolsetNames, begin, example, new_app
+from limen.cli.stdio import serve_stdio
+
+__all__ = ["app"]
+
+app = new_app()
+
+
+@app.command(epilog=example("limen serve", "limen serve --port 9000 --tier write"))
+def serve(  # noqa: PLR0913 - one argument per option
+    context: typer.Context,
+    host: Host = None,
+    port: Port = None,
+    tier: TierName = None,
+    toolsets: ToolsetNames = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve MCP clients over HTTP.
+
+    Runs until it is told to stop (Ctrl-C, SIGTERM). When it is ready it prints its address and the lines to paste
+    into a client.
+    """
+    invocation = begin(context, config, as_json)
+    loaded = load_settings(invocation)
+    tell_problems(invocation, loaded)
+    settings = override(loaded.settings, host=host, port=port, tier=tier, toolsets=toolsets)
+    run_async(run_http(settings, loaded.paths, lambda url: _announce(invocation, url)))
+
+
+@app.command(epilog=example("claude mcp add limen -- limen stdio", "limen stdio --tier write"))
+def stdio(
+    context: typer.Context,
+    tier: TierName = None,
+    toolsets: ToolsetNames = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve one MCP client on stdin and stdout.
+
+    This is what a client starts; it ends when the client closes its end.
+    """
+    invocation = begin(context, config, as_json)
+    serve_stdio(invocation, tier=tier, toolsets=toolsets)
+
+
+def _announce(invocation: Invocation, url: str) -> None:
+    endpoint = url.rstrip("/") + "/mcp"
+    output = invocation.output
+    output.say(f"Limen is ready at {output.paint(endpoint, 'strong')} (Ctrl-C stops it)")
+    output.say()
+    output.say("Claude Code:")
+    output.say(f"  claude mcp add --transport http limen {endpoint}")
+    output.say()
+    output.say("Other clients, over HTTP:")
+    output.say(_block({"type": "http", "url": endpoint}))
+    output.say()
+    output.say("Other clients, over stdio:")
+    output.say(_block(_stdio_entry(invocation)))
+    if output.is_json:
+        output.data({"url": endpoint, "pid": os.getpid()})
+
+
+def _block(entry: Mapping[str, object]) -> str:
+    """What goes into a client's settings, indented to stand out."""
+    text = json.dumps({"mcpServers": {"limen": entry}}, indent=2, ensure_ascii=False)
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _stdio_entry(invocation: Invocation) -> dict[str, object]:
+    """The same hub for a client that starts it by itself, from any folder and without this shell's variables."""
+    args = ["stdio"]
+    if invocation.config is not None:
+        args += ["--config", str(invocation.config.absolute())]
+    entry: dict[str, object] = {"command": _own_path(), "args": args}
+    home = invocation.environment.get("LIMEN_HOME")
+    if home:
+        entry["env"] = {"LIMEN_HOME": str(Path(home).absolute())}
+    return entry
+
+
+def _own_path() -> str:
+    found = shutil.which(sys.argv[0])
+    return str(Path(found).absolute()) if found else "limen"
