@@ -1,11 +1,10 @@
 """Turns a document into the structs of the model, and collects every problem on the way instead of stopping at one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal
 
-from msgspec import Struct, inspect
+from msgspec import Struct, field, inspect
 
 from limen.config.document import Field, Items, Mark, Node, Scalar, Table, is_null
 from limen.config.problems import Problem, Severity, suggest
@@ -30,14 +29,13 @@ INVALID: Final = _Invalid.INVALID
 """Stands for a value that could not be read; why is among the problems."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a setting was given, and what was written there before variables were filled in."""
 
     source: Literal["file", "environment"]
     name: str
     line: int | None = None
-    written: Node | None = field(default=None, repr=False)
+    written: Node | None = None
 
     def __str__(self) -> str:
         """`limen.yaml:3` or `$LIMEN_PORT`."""
@@ -45,20 +43,24 @@ class Origin:
             return f"${self.name}"
         return self.name if self.line is None else f"{self.name}:{self.line}"
 
+    def __repr__(self) -> str:
+        """Leaves out what was written: it may be a secret."""
+        return f"Origin({str(self)!r})"
 
-@dataclass(slots=True, kw_only=True)
-class Decoder:
+
+class Decoder(Struct, kw_only=True):
     """Reads one file, or one server's entry in it.
 
-    `hints` says for keys of other programs what they are called here. With `keeps_missing`, variables that are
-    not set stay as they are written: what is switched off needs no secrets.
+    `hints` says for keys of other programs what they are called here. What `is_off` needs no secrets: variables
+    that are not set are gathered in `unset` and are no problem.
     """
 
     file: str
     env: Mapping[str, str]
     server: str | None = None
     hints: Mapping[str, str] = field(default_factory=dict[str, str])
-    keeps_missing: bool = False
+    is_off: bool = False
+    unset: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
     origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
 
@@ -160,9 +162,8 @@ class Decoder:
 
     def _scalar(self, shape: Shape, node: Scalar, path: str, *, is_shown: bool) -> object:
         filled = expand(node.text, self.env)
-        if self.keeps_missing and not filled.is_complete:
-            return node.text if isinstance(bare(shape), inspect.StrType) else INVALID
-        for name in filled.missing:
+        self.unset += filled.missing
+        for name in () if self.is_off else filled.missing:
             self.report(
                 node.at,
                 path,

@@ -1,9 +1,8 @@
 """Lists every setting of the model for the generated reference: its path, what may be written, default, meaning."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from msgspec import NODEFAULT, inspect, json
+from msgspec import NODEFAULT, Struct, inspect, json
 
 from limen.config.model import Settings
 from limen.config.shapes import Shape, bare, describe_shape, description
@@ -11,8 +10,7 @@ from limen.config.shapes import Shape, bare, describe_shape, description
 __all__ = ["Setting", "describe"]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting. `default` is plain data; None when nothing is set, and when `is_required`."""
 
     path: str

@@ -5,9 +5,9 @@ it names, and counts with its full size, so that no small file can stand for a h
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 __all__ = [
     "MOST_DEPTH",
@@ -39,8 +39,7 @@ class Mark(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """One written value."""
 
     text: str
@@ -49,8 +48,7 @@ class Scalar:
     size: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list."""
 
     items: "tuple[Node, ...]"
@@ -58,8 +56,7 @@ class Items:
     size: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One key of a table and what it holds."""
 
     key: str
@@ -67,8 +64,7 @@ class Field:
     value: "Node"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Keys and values, each key once."""
 
     fields: tuple[Field, ...]
@@ -88,8 +84,7 @@ class Unreadable(ValueError):
         self.at = at
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """A key that was already given; `keys` leads to it from the root."""
 
     keys: Sequence[str]
@@ -113,18 +108,17 @@ def written(node: Node) -> object:
             return {item.key: written(item.value) for item in node.fields}
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A list or table whose end has not come yet."""
 
     at: Mark
     anchor: str | None
     is_table: bool
     size: int = 1
-    items: list[Node] = dataclass_field(default_factory=list[Node])
-    fields: dict[str, Field] = dataclass_field(default_factory=dict[str, Field])
+    items: list[Node] = field(default_factory=list[Node])
+    fields: dict[str, Field] = field(default_factory=dict[str, Field])
     key: Scalar | None = None
-    merged: list[Table] = dataclass_field(default_factory=list[Table])
+    merged: list[Table] = field(default_factory=list[Table])
 
 
 class Builder:

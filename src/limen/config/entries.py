@@ -6,10 +6,9 @@ An error in one entry disables that server and leaves the others alone.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import inspect
+from msgspec import Struct, field, inspect
 
 from limen.config.decode import Decoder
 from limen.config.document import Field, Mark, Scalar, Table, is_null
@@ -38,8 +37,7 @@ _FOR_URLS: Final = ("headers", "transport")
 _FOR_CLI: Final = ("cli_help", "cli_depth", "cli_only")
 
 
-@dataclass(slots=True)
-class Entries:
+class Entries(Struct):
     """The servers that can be used, those that cannot with the reason, and what is wrong with any."""
 
     servers: dict[str, ServerEntry] = field(default_factory=dict[str, ServerEntry])
@@ -82,6 +80,8 @@ def _read_entry(decoder: Decoder, entry: Field, shape: inspect.StructType, found
         found.servers.pop(entry.key, None)
         earlier = found.disabled.get(entry.key)
         found.disabled[entry.key] = "; ".join([earlier, *errors] if earlier else errors)
+    elif decoder.unset:
+        found.disabled[entry.key] = f"switched off, with variables that are not set: {', '.join(decoder.unset)}"
     elif server is not None:
         found.servers[entry.key] = server
 
@@ -98,7 +98,7 @@ def _decode(decoder: Decoder, entry: Field, shape: inspect.StructType) -> Server
     if not isinstance(entry.value, Table):
         decoder.report(entry.value.at, path, f"`{path}` must be a mapping", "give it a `command` or a `url`")
         return None
-    decoder.keeps_missing = not _is_enabled(entry.value, decoder.env)
+    decoder.is_off = not _is_enabled(entry.value, decoder.env)
     _note_type(decoder, entry.value, path)
     fields = [item for item in entry.value.fields if item.key != "type"]
     server = decoder.struct(shape, fields, entry.at, path)
@@ -165,11 +165,10 @@ def _check_tools(decoder: Decoder, server: ServerEntry, at: Mark, path: str) -> 
 
 def _warn(decoder: Decoder, server: ServerEntry, given: Mapping[str, Mark], path: str) -> None:
     """Fields that have no effect on this kind of server, and a command line where a program's name should be."""
-    idle = [
-        *(_FOR_PROGRAMS if server.kind == "http" else _FOR_URLS),
-        *(() if server.kind == "cli" else _FOR_CLI),
-    ]
-    means = {"http": "a server with a `url`", "stdio": "an MCP program", "cli": "a `cli` program"}[server.kind]
+    # By the keys that were given: a `url` that could not be read still makes it a server with a `url`.
+    kind = "cli" if server.cli else "http" if "url" in given else "stdio"
+    idle = [*(_FOR_PROGRAMS if kind == "http" else _FOR_URLS), *(() if kind == "cli" else _FOR_CLI)]
+    means = {"http": "a server with a `url`", "stdio": "an MCP program", "cli": "a `cli` program"}[kind]
     for key in idle:
         if key in given and ("command" in given) != ("url" in given):
             decoder.report(

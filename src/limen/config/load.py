@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from limen.config.decode import Origin
 from limen.config.model import Settings
@@ -17,8 +18,7 @@ __all__ = ["Loaded", "environment", "load", "require"]
 _SHORT_NAME = "limen.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The settings in force, the file they came from, and everything wrong with them.
 
     Settings that could not be read are at their defaults: call `require` before acting on them.
@@ -33,8 +33,7 @@ class Loaded:
     origins: Mapping[str, Origin]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A place where settings may be; one that was named must be there."""
 
     path: Path

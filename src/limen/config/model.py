@@ -4,7 +4,6 @@ Holds values only. What a file or the environment says is turned into these by `
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field
@@ -202,8 +201,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=_no_servers)
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentVariable:
+class EnvironmentVariable(Struct, frozen=True):
     """A variable Limen reads, and the setting it overrides where there is one."""
 
     name: str

@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import inspect, structs
+from msgspec import Struct, field, inspect, structs
 
 from limen.config.decode import Decoder, Origin
 from limen.config.document import Builder, Duplicate, Mark, Table, Unreadable, is_null
@@ -22,8 +21,7 @@ __all__ = ["MOST_BYTES", "Parsed", "parse", "parse_nothing"]
 MOST_BYTES: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """What a text says. Settings that could not be read are at their defaults, and `problems` says so."""
 
     settings: Settings = field(default_factory=Settings)

@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 __all__ = ["FILE_NAME", "Paths", "expand_home", "find_paths"]
 
@@ -11,8 +12,7 @@ FILE_NAME = "limen.yaml"
 _APP = "limen"
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """Absolute places; none of them need exist yet.
 
     `config_file` is the user's settings file, `state_dir` holds what must not be lost, `data_dir` the brains,

@@ -1,16 +1,16 @@
 """What can be wrong with settings: one problem with its place and its fix, and the nearest word to a misspelt one."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from typing import Literal
+
+from msgspec import Struct, structs
 
 __all__ = ["Problem", "Severity", "suggest"]
 
 Severity = Literal["error", "warning"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong, where it is, and how to mend it.
 
     `file` is the settings file, or `$NAME` for an environment variable. `server` is set when the problem lies
@@ -38,7 +38,7 @@ class Problem:
 
     def as_dict(self) -> dict[str, object]:
         """Plain data for JSON output and for the facts of an error."""
-        return asdict(self)
+        return structs.asdict(self)
 
     def __str__(self) -> str:
         """One line for people, in the form editors and terminals make clickable."""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 __all__ = ["Expansion", "expand", "hide_literals"]
 
@@ -14,8 +15,7 @@ _PLACEHOLDER = re.compile(
 _AUTH_SCHEME = re.compile(r"(?i)(?:basic|bearer|token) +")
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(Struct, frozen=True):
     """A text with its variables filled in, the variables that are not set, and the forms that were not understood."""
 
     text: str
