@@ -1,5 +1,6 @@
 """One HTTP connection under watch: deadlines, size caps and a handle for the app; it never looks into a request."""
 
+import sys
 from asyncio import Event
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ class ListenLimits:
     body_timeout_s: float = 10.0
     """From the end of the headers to the end of the body, however it is dripped."""
     request_timeout_s: float = 14.0
-    """Headers and body together: nobody gets both in full, so that a half-open request ends within 15 s."""
+    """Headers and body together, unless one alone has more: so a half-open request ends within 15 s by default."""
     keep_alive_s: float = 30.0
     stall_timeout_s: float = 30.0
     """How long a peer may leave unread what was sent to it."""
@@ -68,9 +69,14 @@ class ListenLimits:
     """How long open responses may go on once the listener was told to stop."""
 
     @property
+    def whole_request_s(self) -> float:
+        """What a request has from its first byte to its last."""
+        return max(self.request_timeout_s, self.header_timeout_s, self.body_timeout_s)
+
+    @property
     def tick_s(self) -> float:
         """How often deadlines are looked at: they are late by a quarter of the shortest at most."""
-        shortest = min(self.header_timeout_s, self.body_timeout_s, self.request_timeout_s, self.keep_alive_s)
+        shortest = min(self.header_timeout_s, self.body_timeout_s, self.keep_alive_s)
         return min(0.5, max(0.01, shortest / 4))
 
 
@@ -106,6 +112,46 @@ class Peers:
     """Set whenever one of them ends."""
 
 
+class _Joined:
+    """The transport as one response sees it: its head waits for the first piece of its body, to leave in one write.
+
+    Two writes are two packets, and to the reader two wake-ups: a third of the price of a short answer.
+    """
+
+    __slots__ = ("_cycle", "_head", "_is_begun", "_transport")
+
+    def __init__(self, cycle: "RequestResponseCycle", transport: "Transport") -> None:
+        self._cycle = cycle
+        self._transport = transport
+        self._head = b""
+        self._is_begun = False
+
+    def write(self, data: bytes) -> None:
+        """Hold the head, which is the first that a response writes; join it to what comes next."""
+        if self._is_begun:
+            self._transport.write(self._head + data if self._head else data)
+            self._head = b""
+        elif self._cycle.response_started:
+            self._is_begun = True
+            self._head = data
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Send a head that no body follows."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        """End the connection, once everything is sent."""
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether the connection is ending."""
+        return self._transport.is_closing()
+
+
 class WatchedLine(HttpToolsProtocol):
     """A connection of uvicorn that nobody can hold open for nothing.
 
@@ -123,10 +169,13 @@ class WatchedLine(HttpToolsProtocol):
         self._began = 0.0
         self._head_bytes = 0
         self._bare_bytes = 0
+        self._owed = 0
+        self._declined_at = 0
         self._request_ended = False
         self._unsent = 0
         self._unsent_since = 0.0
         self._served: RequestResponseCycle | None = None
+        self._joined: _Joined | None = None
         self._watchers: dict[object, Callable[[], object]] = {}
         self._is_over = False
 
@@ -165,6 +214,7 @@ class WatchedLine(HttpToolsProtocol):
         self._peers.lost.set()
         self._is_over = True
         served, self._served = self._served, None
+        self._joined = None
         if served is not None and not served.response_complete:
             # uvicorn tells the newest request only, which with pipelining is not the one being served.
             served.disconnected = True
@@ -193,12 +243,34 @@ class WatchedLine(HttpToolsProtocol):
 
     def _feed(self, data: bytes) -> None:
         self._request_ended = False
-        super().data_received(data)
+        if self._owed:
+            data = self._feed_owed(data)
+        if data:
+            super().data_received(data)
+        if self._declined_at:
+            at, self._declined_at = self._declined_at, 0
+            if at < len(data):
+                self._feed(data[at:])
+            return
         # A request that came whole, which is nearly every one, ends here without a look at the clock.
         if self._reading is not _NOTHING and not self.transport.is_closing():
             self._note_unfinished(len(data))
         if self.pipeline and len(self.pipeline) > PIPELINED:
             self.transport.abort()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Note where a request ends that offers another protocol: the parser stops there, and we decline."""
+        offer = sys.exc_info()[1]
+        self._declined_at = int(offer.args[0]) if offer else 0
+
+    def _feed_owed(self, data: bytes) -> bytes:
+        """Take the body that the parser left to the other protocol; returns what follows it."""
+        body, rest = data[: self._owed], data[self._owed :]
+        self._owed -= len(body)
+        self.on_body(body)
+        if not self._owed:
+            self.on_message_complete()
+        return rest
 
     def _note_unfinished(self, size: int) -> None:
         """Count what is there of a request that goes on in the next read, and start its clock."""
@@ -214,7 +286,7 @@ class WatchedLine(HttpToolsProtocol):
         else:
             self._bare_bytes += size
             if self._due == inf:
-                self._due = min(now + self._limits.body_timeout_s, self._began + self._limits.request_timeout_s)
+                self._due = min(now + self._limits.body_timeout_s, self._began + self._limits.whole_request_s)
             if self._bare_bytes > BARE_BYTES:
                 self._refuse(TOO_LARGE)
 
@@ -226,6 +298,8 @@ class WatchedLine(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
+        if self.parser and self.parser.should_upgrade():
+            self._owed = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
         # What follows a chunked body looks like headers to the parser; the app must not see its scope change.
         self.headers = []
         self._reading = _BODY
@@ -238,6 +312,8 @@ class WatchedLine(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self._owed:
+            return
         super().on_message_complete()
         self._reading = _NOTHING
         self._due = self._began = inf
@@ -245,11 +321,16 @@ class WatchedLine(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: "RequestResponseCycle", app: "ASGI3Application") -> None:
         self._served = cycle
+        self._joined = _Joined(cycle, self.transport)
+        cycle.transport = self._joined  # pyright: ignore[reportAttributeAccessIssue] -- all that a cycle uses of one
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """Go on with the next request; idle time is counted by `sweep` and needs no timer."""
         self._served = None
+        if self._joined is not None:
+            self._joined.flush()
+            self._joined = None
         self._watchers.clear()
         if self.transport.is_closing():
             return
