@@ -3,6 +3,7 @@
 A ULID is ten lines; the libraries for it cost more to import than the whole wire core.
 """
 
+from functools import lru_cache
 from os import urandom
 from secrets import token_urlsafe
 from typing import NewType
@@ -16,13 +17,19 @@ SessionId = NewType("SessionId", str)
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in _CROCKFORD for b in _CROCKFORD]
+_SHIFTS = tuple(range(70, -1, -10))
 
 
 def ulid() -> str:
     """A fresh 26-character ULID."""
-    value = now_ms() << 80 | int.from_bytes(urandom(10), "big")
-    pairs = _PAIRS
-    return "".join([pairs[value >> shift & 1023] for shift in range(120, -1, -10)])
+    value, pairs = int.from_bytes(urandom(10), "big"), _PAIRS
+    return _time_text(now_ms()) + "".join([pairs[value >> shift & 1023] for shift in _SHIFTS])
+
+
+@lru_cache(maxsize=1)
+def _time_text(ms: int) -> str:
+    # Many calls share a millisecond.
+    return "".join([_PAIRS[ms >> shift & 1023] for shift in range(40, -1, -10)])
 
 
 def new_call_id() -> CallId:

@@ -1,8 +1,13 @@
-"""The words of the road: who calls, what was asked, what answers to it, and what came of it."""
+"""The words of the road: who calls, what was asked, what answers to it, and what came of it.
+
+Structs rather than dataclasses: some are made for every call, and a struct is made six times as fast; all are made at
+start-up, where declaring one costs a sixtieth.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, Protocol
+
+from msgspec import Struct
 
 from limen.ids import CallId
 
@@ -30,8 +35,7 @@ ActionClass = Literal["read", "write", "external", "destructive"]
 Subject = NewType("Subject", str)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who is calling: established once, at the door, and carried along the whole road."""
 
     subject: Subject
@@ -43,8 +47,7 @@ class Caller:
     """The highest tier this caller may use here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capability:
+class Capability(Struct, frozen=True):
     """One tool, resource, template or prompt, and what governance knows about it."""
 
     kind: Kind
@@ -61,12 +64,11 @@ class Capability:
     """False for an alias that answers but is not shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Something only the client can answer: `elicitation/create`, `sampling/createMessage`, `roots/list`."""
 
     method: str
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    params: Mapping[str, Any] = {}
 
 
 class Exchange(Protocol):
@@ -111,8 +113,7 @@ class InputRequired(Exception):
         self.answered = answered
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One request for a capability, as it enters the road."""
 
     id: CallId
@@ -126,8 +127,7 @@ class Call:
     exchange: Exchange
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a capability answered: the JSON object that goes out as the `result`."""
 
     payload: bytes
@@ -137,23 +137,20 @@ class Result:
     """The public code of that failure, for the record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     """Go ahead, by this rule."""
 
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(Struct, frozen=True):
     """Refused, by this rule and for this reason."""
 
     rule: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A person decides."""
 
     rule: str
@@ -163,8 +160,7 @@ class Ask:
 Decision = Allow | Deny | Ask
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a call ended, as the audit trail keeps it."""
 
     status: Literal["ok", "tool_error", "error", "denied", "not_found", "cancelled", "input_required"]

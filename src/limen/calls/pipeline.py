@@ -12,6 +12,7 @@ from limen.calls.call import (
     Call,
     Caller,
     Capability,
+    Decision,
     Deny,
     InputRequired,
     Kind,
@@ -80,7 +81,8 @@ class Pipeline:
             if not call.caller.subject:
                 raise AuthRequired("this call has no identity")  # noqa: TRY301 - the refusal is recorded below
             provider, capability = await self.find(call.kind, call.name, call.caller)
-            rule = await self._admit(call, capability)
+            decision = self.policy.decide(call, capability)
+            rule = decision.rule if type(decision) is Allow else await self._admit(call, capability, decision)
             await self._intend(call, capability, rule)
             result = await provider.run(call, capability)
         except BaseException as error:
@@ -91,8 +93,7 @@ class Pipeline:
         await self._record(call, capability, outcome)
         return result
 
-    async def _admit(self, call: Call, capability: Capability) -> str:
-        decision = self.policy.decide(call, capability)
+    async def _admit(self, call: Call, capability: Capability, decision: Decision) -> str:
         match decision:
             case Allow(rule=rule):
                 return rule
@@ -106,6 +107,7 @@ class Pipeline:
                 assert_never(decision)
 
     async def _intend(self, call: Call, capability: Capability, rule: str) -> None:
+        """Have the intent on record before there is an effect; only what reads may go on without."""
         try:
             durable = self.audit.intent(call, capability, rule)
             if durable is not None:
@@ -113,7 +115,7 @@ class Pipeline:
         except AuditUnavailable as error:
             if capability.action != "read":
                 raise
-            log.error("audit intent lost", extra={"call_id": call.id, "reason": str(error)})  # noqa: TRY400
+            _log_loss("audit intent lost", call, error)
 
     async def _record(self, call: Call, capability: Capability, outcome: Outcome) -> None:
         """Keep the outcome before anyone hears of it.
@@ -126,7 +128,7 @@ class Pipeline:
             if durable is not None:
                 await durable
         except AuditUnavailable as error:
-            log.error("audit outcome lost", extra={"call_id": call.id, "reason": str(error)})  # noqa: TRY400
+            _log_loss("audit outcome lost", call, error)
 
     async def _record_failure(self, call: Call, capability: Capability | None, outcome: Outcome) -> None:
         try:
@@ -134,7 +136,11 @@ class Pipeline:
             if durable is not None:
                 await _outlive(durable)
         except (AuditUnavailable, TimeoutError) as error:
-            log.error("audit outcome lost", extra={"call_id": call.id, "reason": str(error)})  # noqa: TRY400
+            _log_loss("audit outcome lost", call, error)
+
+
+def _log_loss(message: str, call: Call, error: Exception) -> None:
+    log.error(message, extra={"call_id": call.id, "reason": str(error)})
 
 
 async def _outlive(durable: Awaitable[None]) -> None:

@@ -24,7 +24,7 @@ class _Connection:
     """Routes each request to the revision it belongs to."""
 
     def __init__(self, surface: Surface, caller: Caller, channel: Channel) -> None:
-        self.dispatcher = Dispatcher(self, channel.send, surface.limits)
+        self.dispatcher = Dispatcher(self, channel.send, surface.limits, frozenset({"subscriptions/listen"}))
         self.session = Session(surface, caller, self.dispatcher, self._tell)
         self.stateless = Stateless(surface)
         self._caller = caller

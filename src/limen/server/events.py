@@ -7,6 +7,7 @@ so nobody can replay what was not theirs. A reader that falls behind is dropped,
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from secrets import token_hex
 from typing import Final
 
 from limen.transport.sse import encode_event
@@ -64,6 +65,11 @@ class Reader:
         self._waiting.append(chunk)
         self._wake.set()
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to write yet."""
+        return not self._waiting and not self.is_done
+
     def finish(self) -> None:
         """Nothing more will come."""
         self.is_done = True
@@ -93,7 +99,11 @@ class EventLog:
         self._readers: dict[str, Reader] = {}
         self._open: set[str] = {LIVE}
         self._last = 0
+        self._heard = 0
+        """The last live event that had a reader when it came."""
         self._streams = 0
+        self._mark = token_hex(4)
+        """Part of every id, so that an id of another session means nothing here."""
 
     def open(self) -> str:
         """Begin a stream that will end; its name is part of its event ids."""
@@ -109,6 +119,8 @@ class EventLog:
         reader = self._readers.get(stream)
         if reader is not None:
             reader.push(chunk)
+            if stream == LIVE:
+                self._heard = self._last
         if last:
             self._open.discard(stream)
             self.detach(stream)
@@ -116,6 +128,18 @@ class EventLog:
     def primer(self, stream: str) -> bytes:
         """The first event of a response: an id to come back with, and how soon to."""
         return encode_event(b"", self._next_id(stream), retry_ms=RETRY_MS)
+
+    def listen(self, reader: Reader) -> None:
+        """Give a reader the live stream, from what nobody has heard yet: clients open it after they said hello."""
+        unheard = [(number, chunk) for number, name, chunk in self._kept if name == LIVE and number > self._heard]
+        if unheard:
+            # The primer's id must come before theirs, so that a reader which loses them can ask for them again.
+            first = encode_event(b"", self._id(unheard[0][0] - 1, LIVE), retry_ms=RETRY_MS)
+            reader.push(first + b"".join([chunk for _, chunk in unheard]))
+        else:
+            reader.push(self.primer(LIVE))
+        self._heard = self._last
+        self.attach(LIVE, reader)
 
     def attach(self, stream: str, reader: Reader) -> None:
         """From now on this reader gets the stream; an earlier one ends."""
@@ -134,16 +158,19 @@ class EventLog:
 
         Returns the stream, or None when the id was never issued here.
         """
-        number, _, stream = last_event_id.partition(".")
+        number, _, rest = last_event_id.partition(".")
+        stream, _, mark = rest.partition(".")
         # Longer numbers were never issued, and int() refuses some of them by raising.
-        if not number.isdecimal() or len(number) > _ID_DIGITS:
+        if mark != self._mark or not number.isdecimal() or len(number) > _ID_DIGITS:
             return None
-        if not 0 < int(number) <= self._last or not self._knows(stream):
+        if not 0 <= int(number) <= self._last or not self._knows(stream):
             return None
         missed = [chunk for kept, name, chunk in self._kept if name == stream and kept > int(number)]
         if missed:
             # In one piece: what was kept for this reader must not count as falling behind.
             reader.push(b"".join(missed))
+        if stream == LIVE:
+            self._heard = self._last
         if stream in self._open:
             self.attach(stream, reader)
         else:
@@ -155,7 +182,10 @@ class EventLog:
 
     def _next_id(self, stream: str) -> str:
         self._last += 1
-        return f"{self._last}.{stream}"
+        return self._id(self._last, stream)
+
+    def _id(self, number: int, stream: str) -> str:
+        return f"{number}.{stream}.{self._mark}"
 
     def close(self) -> None:
         """End every reader."""

@@ -83,6 +83,11 @@ class HttpDoor:
         finally:
             self._group = None
 
+    def stop(self) -> None:
+        """End what would never end by itself: event streams and listeners."""
+        self.sessions.close()
+        self._stateless.stop()
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_S, self.limits.session_idle_s))
@@ -205,8 +210,7 @@ class HttpDoor:
         stream = None if last_event_id is None else session.events.replay(last_event_id, reader)
         if stream is None:
             stream = LIVE
-            reader.push(session.events.primer(LIVE))
-            session.events.attach(LIVE, reader)
+            session.events.listen(reader)
         session.busy += 1
         try:
             await self._stream(visit, reader)

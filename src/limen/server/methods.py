@@ -1,7 +1,6 @@
 """What each MCP method does, in either revision: read its parameters, walk the road, shape the result."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,8 +15,7 @@ from limen.server.params import CallParams, CompleteParams, ListParams, Params, 
 __all__ = ["METHODS", "Method", "Turn"]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """One request being answered: who asks, and the way back to them."""
 
     pipeline: Pipeline
@@ -31,8 +29,7 @@ class Turn:
         return (await self.pipeline.run(call)).payload
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(msgspec.Struct, frozen=True):
     """How one method is read and answered."""
 
     decoder: msgspec.json.Decoder[Any]

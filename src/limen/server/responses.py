@@ -79,6 +79,9 @@ async def send_error(
 async def send_stream(send: Send, reader: Reader, *, keepalive_s: float, extra: tuple[Header, ...] = ()) -> None:
     """Events as they come, comments when it is quiet, until the reader is finished."""
     await send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *extra]})
+    if reader.is_quiet:
+        # The line holds the head back for a first chunk, and this one will be a while.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
     while (chunk := await reader.next(keepalive_s)) is not None:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

@@ -87,4 +87,5 @@ class Seal:
 
 
 def _digest(binding: tuple[str, ...]) -> str:
-    return hashlib.sha256("\x00".join(binding).encode("utf-8", "surrogatepass")).hexdigest()
+    # As JSON, so that no part can spell the boundary to its neighbour.
+    return hashlib.sha256(msgspec.json.encode(binding)).hexdigest()

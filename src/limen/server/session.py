@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from limen.calls.call import Caller
 from limen.calls.changes import Change, ListChanged, ResourceUpdated

@@ -1,11 +1,11 @@
 """Revision 2026-07-28: every request brings its own envelope, and nothing is remembered between two of them."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from limen.calls.call import Caller, InputRequired
 from limen.calls.changes import Change, ListChanged, ResourceUpdated

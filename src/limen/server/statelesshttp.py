@@ -3,7 +3,7 @@ and a closed stream that cancels it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
@@ -98,6 +98,12 @@ class StatelessPosts:
     spawn: Callable[[Coroutine[Any, Any, Settled]], "asyncio.Task[Settled]"]
     keepalive_s: float
     send_queue: int
+    _listeners: "set[asyncio.Task[Settled]]" = field(default_factory=lambda: set[asyncio.Task[Settled]]())
+
+    def stop(self) -> None:
+        """End every listener; nothing else here is endless."""
+        for task in self._listeners:
+            task.cancel()
 
     async def answer(self, visit: Visit, request: Request, caller: Caller) -> None:
         """Answer one request, as JSON when that is all there is, as a stream when there is more."""
@@ -110,6 +116,9 @@ class StatelessPosts:
         stream = _Stream(lambda: Reader(self.send_queue, visit.line.abort), sign.wake)
         task = self.spawn(self.stateless.settle(request, caller, stream))
         task.add_done_callback(sign.wake)
+        if request.method == "subscriptions/listen":
+            self._listeners.add(task)
+            task.add_done_callback(self._listeners.discard)
         # In this revision a client takes its request back by hanging up.
         remove = visit.line.on_close(task.cancel)
         try:
@@ -149,9 +158,10 @@ class StatelessPosts:
         if field is None:
             return
         name = getattr(target, field)
-        if name is not None:
-            _expect(given, NAME_HEADER, name)
-        if request.method == "tools/call" and isinstance(name, str):
+        if not isinstance(name, str):
+            return
+        _expect(given, NAME_HEADER, name)
+        if request.method == "tools/call":
             await self._check_param_headers(scope, name, target.arguments, caller)
 
     async def _check_param_headers(self, scope: Scope, name: str, arguments: Any, caller: Caller) -> None:

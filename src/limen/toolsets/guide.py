@@ -67,10 +67,10 @@ class Guide:
         index.execute(
             "create virtual table section using fts5(title, body, path unindexed, tokenize='porter unicode61')"
         )
-        index.executemany(
-            "insert into section (title, body, path) values (?, ?, ?)",
-            [(section.title, section.body, section.path) for section in self.sections],
-        )
+        for section in self.sections:
+            index.execute(
+                "insert into section (title, body, path) values (?, ?, ?)", (section.title, section.body, section.path)
+            )
         return index
 
     def search(self, query: str, limit: int) -> list[Hit]:

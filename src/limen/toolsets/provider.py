@@ -10,6 +10,7 @@ import msgspec
 from limen.calls.call import ActionClass, Call, Capability, Kind, Result, Tier
 from limen.errors import InvalidArguments, NotFound, ToolFailed
 from limen.protocol import uritemplates
+from limen.shapes import is_array, is_object
 
 __all__ = [
     "Contents",
@@ -261,10 +262,17 @@ class Toolset:
 def _schema(args: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments, in one piece: no `$ref`, which some clients cannot follow."""
     (schema,), parts = msgspec.json.schema_components((args,), ref_template="{name}")
-    root = dict(parts.get(schema.get("$ref", ""), schema))
+    root: dict[str, Any] = _inlined(schema, parts)
     root.pop("title", None)
     root.pop("description", None)
     return root
+
+
+def _inlined(node: Any, parts: Mapping[str, Any]) -> Any:
+    if is_object(node):
+        named = parts.get(node.get("$ref", ""))
+        return {key: _inlined(item, parts) for key, item in node.items()} if named is None else _inlined(named, parts)
+    return [_inlined(item, parts) for item in node] if is_array(node) else node
 
 
 def _annotations(tool: Tool) -> dict[str, bool]:
