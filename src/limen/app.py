@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from getpass import getuser
+from urllib.parse import urlsplit
 
 from limen.calls.call import Caller, Subject
 from limen.calls.changes import ChangeFeed
@@ -65,7 +66,7 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
             changes,
             Seal.load(paths.state_dir / "seal.key"),
             tuple(settings.server.protocol_versions),
-            FrameLimits(settings.limits.body_bytes, settings.limits.string_bytes, settings.limits.depth),
+            _frame_limits(settings),
         )
         local = Caller(Subject(f"local:{getuser()}"), frozenset({LOCAL_ROLE}), tier=settings.tier)
         yield Limen(settings, paths, pipeline, changes, surface, audit, local)
@@ -80,10 +81,14 @@ async def run_stdio(settings: Settings, paths: Paths) -> None:
 async def run_http(settings: Settings, paths: Paths, on_ready: Callable[[str], None]) -> None:
     """Serve HTTP clients until told to stop."""
     server, limits = settings.server, settings.limits
+
+    def guard(port: int) -> Guard:
+        return Guard.build(server.host, port, server.allowed_hosts, server.allowed_origins)
+
     async with open_limen(settings, paths) as limen:
         door = HttpDoor(
             limen.surface,
-            Guard.build(server.host, server.port, server.allowed_hosts, server.allowed_origins),
+            guard(server.port),
             lambda scope: limen.local,
             HttpLimits(
                 limits.body_bytes,
@@ -94,14 +99,27 @@ async def run_http(settings: Settings, paths: Paths, on_ready: Callable[[str], N
                 server.send_queue,
             ),
         )
+
+        def ready(url: str) -> None:
+            # Port 0 becomes a real one only now, and the guard must know it.
+            door.guard = guard(urlsplit(url).port or server.port)
+            on_ready(url)
+
         async with door.running():
             await serve_http(
                 door,
                 host=server.host,
                 port=server.port,
                 limits=ListenLimits(server.max_connections, server.header_timeout_s, server.body_timeout_s),
-                on_ready=on_ready,
+                on_ready=ready,
+                on_stop=door.stop,
             )
+
+
+def _frame_limits(settings: Settings) -> FrameLimits:
+    # Each door has a limit of its own on lines or bodies; what passed it is measured here for the rest.
+    limits = settings.limits
+    return FrameLimits(max(limits.body_bytes, limits.line_bytes), limits.string_bytes, limits.depth)
 
 
 def _open_toolset(name: str, changes: ChangeFeed) -> Provider:
