@@ -89,8 +89,8 @@ def _settings() -> str:
         [
             "# Settings\n",
             WRITTEN,
-            "Everything in `limen.yaml` has a default. `${VAR}` and `${VAR:-default}` are filled in from the environment "
-            "in any string; `$${` stands for itself.\n",
+            "Everything in `limen.yaml` has a default. `${VAR}` and `${VAR:-default}` are filled in from the "
+            "environment in any string; `$${` stands for itself.\n",
             "| setting | type | default | meaning |\n|---|---|---|---|",
             *rows,
             "\n## Environment\n",

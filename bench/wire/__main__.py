@@ -5,7 +5,6 @@ busy for both; each ratio is the median of its rounds. Limen's audit is on, in a
 """
 
 import argparse
-import asyncio
 import json
 import os
 import socket
@@ -120,8 +119,8 @@ def show(name: str, figures: dict[int, dict[str, float]]) -> None:
     for in_flight, found in figures.items():
         print(
             f"{name:<6} {in_flight:>2} in flight: limen {found['limen_cpu_us']:>7.1f} us CPU "
-            f"{found['limen_calls_s']:>6.0f}/s   sdk {found['sdk_cpu_us']:>7.1f} us CPU {found['sdk_calls_s']:>5.0f}/s   "
-            f"ratio {found['ratio']:.3f}",
+            f"{found['limen_calls_s']:>6.0f}/s   sdk {found['sdk_cpu_us']:>7.1f} us CPU "
+            f"{found['sdk_calls_s']:>5.0f}/s   ratio {found['ratio']:.3f}",
             flush=True,
         )
 

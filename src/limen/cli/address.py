@@ -35,9 +35,8 @@ def ask_health(server: ServerSettings, *, timeout_s: float = 3.0) -> Mapping[str
         response = connection.getresponse()
         answer = json.loads(response.read(_MOST_BYTES))
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise Unreachable(
-            f"no hub answers at {url} ({error or type(error).__name__})", url=url, fix="start it with `limen serve`"
-        ) from error
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise Unreachable(f"no hub answers at {url}: {why}", url=url, fix="start it with `limen serve`") from error
     finally:
         connection.close()
     if response.status != 200 or not is_object(answer) or answer.get("status") != "ok":

@@ -3,8 +3,8 @@
 import typer
 
 from limen.cli.loading import load_settings
-from limen.cli.output import Column
 from limen.cli.parameters import AsJson, ConfigFile, begin, example, new_app
+from limen.cli.table import Column, Table
 from limen.errors import AuditBroken
 from limen.governance.auditlog import AuditLog
 
@@ -38,4 +38,4 @@ def verify(context: typer.Context, config: ConfigFile = None, as_json: AsJson = 
     else:
         columns = (Column("", "mark", tone="ok"), Column("", "told", wraps=True))
         told = [f"{report.rows} rows, all as they were written", f"head {report.head}"]
-        output.table(columns, [{"mark": "ok", "told": told[0]}, {"told": told[1]}], with_header=False)
+        output.show(Table(columns, [{"mark": "ok", "told": told[0]}, {"told": told[1]}], has_header=False))

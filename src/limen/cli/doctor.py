@@ -7,8 +7,8 @@ import typer
 
 from limen.cli.checks import examine
 from limen.cli.loading import read_settings
-from limen.cli.output import Column
 from limen.cli.parameters import AsJson, ConfigFile, begin, example, new_app
+from limen.cli.table import Column, Table
 
 __all__ = ["app"]
 
@@ -21,14 +21,14 @@ _COLUMNS = (
 )
 
 
-@app.command(epilog=example("limen doctor", "limen doctor --deep --json | jq '.[] | select(.mark != \"ok\")'"))
+@app.command(epilog=example("limen doctor", "limen doctor --deep --json | jq 'select(.mark != \"ok\")'"))
 def doctor(
     context: typer.Context,
     deep: Annotated[bool, typer.Option("--deep", help="Verify the whole audit trail, however long.")] = False,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine and this Limen, with the fix for what is wrong.
+    """Check this machine, and tell the fix for what is wrong.
 
     Ends with exit code 1 when a line says fail.
     """
@@ -42,6 +42,6 @@ def doctor(
         rows = [asdict(finding)]
         if finding.fix:
             rows.append({"told": f"fix: {finding.fix}"})
-        output.table(_COLUMNS, rows, with_header=False)
+        output.show(Table(_COLUMNS, rows, has_header=False))
     if failed:
         raise typer.Exit(1)

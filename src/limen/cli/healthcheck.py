@@ -1,4 +1,4 @@
-"""`limen healthcheck`: one question to the hub, answered by the exit code; for containers and load balancers."""
+"""`limen healthcheck`: one question to the hub, answered by the exit code; for containers."""
 
 import typer
 
@@ -20,6 +20,9 @@ def healthcheck(
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say by the exit code alone whether the hub answers: 0 when it does, 4 when not."""
+    """Ask the hub whether it is well: exit code 0, or 4.
+
+    Prints nothing when it is.
+    """
     settings = override(load_settings(begin(context, config, as_json)).settings, host=host, port=port)
     ask_health(settings.server)

@@ -13,9 +13,12 @@ from limen.app import run_http
 from limen.cli.invocation import Invocation
 from limen.cli.loading import load_settings, tell_problems
 from limen.cli.loop import run_async
+from limen.cli.options import CONFIG, TIER, TOOLSETS
+from limen.cli.output import Output
 from limen.cli.overrides import override
 from limen.cli.parameters import AsJson, ConfigFile, Host, Port, TierName, ToolsetNames, begin, example, new_app
 from limen.cli.stdio import serve_stdio
+from limen.config.load import Loaded
 
 __all__ = ["app"]
 
@@ -41,7 +44,9 @@ def serve(  # noqa: PLR0913 - one argument per option
     loaded = load_settings(invocation)
     tell_problems(invocation, loaded)
     settings = override(loaded.settings, host=host, port=port, tier=tier, toolsets=toolsets)
-    run_async(run_http(settings, loaded.paths, lambda url: _announce(invocation, url)))
+    given = {TIER.flag: tier, TOOLSETS.flag: toolsets}
+    entry = _stdio_entry(invocation, loaded, {flag: value for flag, value in given.items() if value})
+    run_async(run_http(settings, loaded.paths, lambda url: _announce(invocation.output, url, entry)))
 
 
 @app.command(epilog=example("claude mcp add limen -- limen stdio", "limen stdio --tier write"))
@@ -60,9 +65,8 @@ def stdio(
     serve_stdio(invocation, tier=tier, toolsets=toolsets)
 
 
-def _announce(invocation: Invocation, url: str) -> None:
+def _announce(output: Output, url: str, stdio_entry: Mapping[str, object]) -> None:
     endpoint = url.rstrip("/") + "/mcp"
-    output = invocation.output
     output.say(f"Limen is ready at {output.paint(endpoint, 'strong')} (Ctrl-C stops it)")
     output.say()
     output.say("Claude Code:")
@@ -72,22 +76,22 @@ def _announce(invocation: Invocation, url: str) -> None:
     output.say(_block({"type": "http", "url": endpoint}))
     output.say()
     output.say("Other clients, over stdio:")
-    output.say(_block(_stdio_entry(invocation)))
+    output.say(_block(stdio_entry))
     if output.is_json:
         output.data({"url": endpoint, "pid": os.getpid()})
 
 
 def _block(entry: Mapping[str, object]) -> str:
     """What goes into a client's settings, indented to stand out."""
-    text = json.dumps({"mcpServers": {"limen": entry}}, indent=2, ensure_ascii=False)
-    return "\n".join(f"  {line}" for line in text.splitlines())
+    inner = ",\n".join(f'        "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in entry.items())
+    return f'  {{\n    "mcpServers": {{\n      "limen": {{\n{inner}\n      }}\n    }}\n  }}'
 
 
-def _stdio_entry(invocation: Invocation) -> dict[str, object]:
+def _stdio_entry(invocation: Invocation, loaded: Loaded, given: Mapping[str, str]) -> dict[str, object]:
     """The same hub for a client that starts it by itself, from any folder and without this shell's variables."""
-    args = ["stdio"]
-    if invocation.config is not None:
-        args += ["--config", str(invocation.config.absolute())]
+    args = ["stdio", *(word for option in given.items() for word in option)]
+    if loaded.path is not None and loaded.path != loaded.paths.config_file:
+        args += [CONFIG.flag, str(loaded.path.absolute())]
     entry: dict[str, object] = {"command": _own_path(), "args": args}
     home = invocation.environment.get("LIMEN_HOME")
     if home:

@@ -10,8 +10,8 @@ import typer
 from limen.cli.invocation import Invocation
 from limen.cli.loading import load_settings
 from limen.cli.loop import run_async
-from limen.cli.output import Column
 from limen.cli.parameters import AsJson, ConfigFile, begin, example, new_app
+from limen.cli.table import Column, Table
 from limen.clock import now_ms, parse_duration_s
 from limen.errors import InvalidArguments
 from limen.governance.auditlog import AuditLog, LogFilter, LogLine
@@ -43,7 +43,7 @@ _COLUMNS = (
     Column("IDENTITY", "subject", width=16, is_extra=True),
     Column("METHOD", "method", width=14),
     Column("SERVER", "server", width=8),
-    Column("NAME", "name"),
+    Column("NAME", "name", fills=True),
     Column("CODE", "code", width=18, is_extra=True),
 )
 
@@ -82,12 +82,12 @@ def logs(  # noqa: PLR0913 - one argument per option
 
 def _since_ms(text: str) -> int:
     try:
-        return now_ms() - int(parse_duration_s(text) * 1000)
+        return max(0, now_ms() - int(parse_duration_s(text) * 1000))
     except ValueError:
         pass
     try:
-        return int(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
-    except ValueError:
+        return max(0, int(datetime.fromisoformat(text).astimezone().timestamp() * 1000))
+    except (ValueError, OverflowError):
         raise InvalidArguments(
             f"--since: {text!r} is neither a duration nor a date",
             field="since",
@@ -98,12 +98,12 @@ def _since_ms(text: str) -> int:
 async def _follow(invocation: Invocation, trail: AuditLog, filters: LogFilter) -> None:
     output = invocation.output
     if not output.is_json:
-        output.table(_COLUMNS, [])
+        output.show(Table(_COLUMNS, []))
     async for line in trail.follow(filters):
         if output.is_json:
             output.data(msgspec.to_builtins(line))
         else:
-            output.table(_COLUMNS, [_row(line)], with_header=False)
+            output.show(Table(_COLUMNS, [_row(line)], has_header=False))
 
 
 def _show(invocation: Invocation, lines: Iterable[LogLine]) -> None:
@@ -114,7 +114,7 @@ def _show(invocation: Invocation, lines: Iterable[LogLine]) -> None:
         return
     rows = [_row(line) for line in lines]
     if rows:
-        output.table(_COLUMNS, rows)
+        output.show(Table(_COLUMNS, rows))
     else:
         output.say("no calls to show")
 

@@ -1,21 +1,43 @@
-"""Runs one coroutine to its end on the quickest event loop there is."""
+"""Runs one coroutine to its end on the quickest event loop there is; a signal to stop lets it clean up first."""
 
 import asyncio
+import gc
+import signal
 from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 __all__ = ["run_async"]
 
 T = TypeVar("T")
 
+TERMINATED = 128 + signal.SIGTERM
+
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work; a failure of a task group with one failure in it is that failure."""
+    """The result of the work; when its task groups hold one failure in all, that failure.
+
+    Raises:
+        SystemExit: SIGTERM came, and the work has cleaned up.
+    """
+    gc.freeze()
+    gc.enable()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(work)
+            return runner.run(_stoppable(work))
+    except asyncio.CancelledError:
+        raise SystemExit(TERMINATED) from None
     except ExceptionGroup as group:
         raise _only(group) from group
+
+
+async def _stoppable(work: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    # Where the loop cannot listen to signals (Windows), the system's way to end a process has to do.
+    with suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
 
 
 def _loop_factory() -> Any:

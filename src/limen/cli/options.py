@@ -26,6 +26,8 @@ TOOLSETS = Option("--toolsets", "Serve these toolsets only, separated by commas.
 HOST = Option("--host", "Listen on this address.", "HOST")
 PORT = Option("--port", "Listen on this port; 0 takes any free one.", "PORT")
 
+ROOT_OPTIONS = (CONFIG, JSON)
+"""These may also stand before the command."""
 STDIO_OPTIONS = (CONFIG, JSON, TIER, TOOLSETS)
 
 
@@ -43,10 +45,12 @@ def read_options(words: Sequence[str], command: str, options: Sequence[Option]) 
         option = known.get(flag)
         if option is None:
             commands.append(word)
-        elif not option.metavar:
-            found[option.name] = "true"
-        else:
-            found[option.name] = value if has_value else next(rest, "")
-            if not found[option.name] or found[option.name].startswith("-"):
-                return None
+            continue
+        if not option.metavar:
+            value = "" if has_value else "true"
+        elif not has_value:
+            value = next(rest, "")
+        if not value or value.startswith("-") or not (commands or option in ROOT_OPTIONS):
+            return None
+        found[option.name] = value
     return found if commands == [command] else None

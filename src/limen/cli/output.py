@@ -1,44 +1,35 @@
 """The one place that writes to the screen: data to stdout, words for people to stderr, JSON where no person looks."""
 
 import json
+import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TextIO
+from collections.abc import Mapping
+from typing import Literal, Protocol, TextIO
 
 from limen.cli.printable import printable
 from limen.errors import LimenError, face_of
 from limen.redact import redact_text, redact_value
 from limen.shapes import is_array, is_object
 
-__all__ = ["Column", "Output"]
+__all__ = ["Drawn", "Output", "Tone"]
 
 Tone = Literal["ok", "warn", "fail", "quiet", "strong"]
 
-WIDE = 110
-"""From so many columns on, a terminal shows the extra ones of a table."""
+DEFAULT_WIDTH = 80
+READER_GONE = 141
+"""What a shell makes of SIGPIPE."""
 
+_LIST = "\n  "
 _ANSI: Mapping[Tone, str] = {"ok": "32", "warn": "33", "fail": "1;31", "quiet": "2", "strong": "1"}
-_RICH: Mapping[Tone, str] = {"ok": "green", "warn": "yellow", "fail": "bold red", "quiet": "dim", "strong": "bold"}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a table: what of each row it shows, and how."""
+class Drawn(Protocol):
+    """Something to look at that fits the width it is given."""
 
-    title: str
-    key: str
-    align: Literal["left", "right"] = "left"
-    width: int | None = None
-    """Exactly so wide; without it, as wide as its content, or what is left."""
-    wraps: bool = False
-    """Goes on in the next line when it is too long, instead of being cut."""
-    is_extra: bool = False
-    """Left out when the terminal is narrow."""
-    tones: Mapping[str, Tone] = field(default_factory=dict[str, Tone])
-    """The tone of a cell, by its text."""
-    tone: Tone | None = None
+    def draw(self, width: int, *, is_colored: bool) -> str:
+        """The text to show, without a last line break."""
+        ...
 
 
 class Output:
@@ -70,25 +61,9 @@ class Output:
         """One line of plain text on stdout: a path, a version."""
         self._write(self._stdout, line)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], *, with_header: bool = True) -> None:
-        """Rows as a table; each cell is made printable."""
-        # Rich takes 60 ms to import, so only whoever looks at a table pays for it.
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        colors = "auto" if self._has_color(self._stdout) else None
-        console = Console(file=self._stdout, color_system=colors, highlight=False, markup=False, emoji=False)
-        shown = [column for column in columns if console.width >= WIDE or not column.is_extra]
-        table = Table(box=None, pad_edge=False, show_header=with_header, header_style="bold", padding=(0, 2, 0, 0))
-        for column in shown:
-            overflow = "fold" if column.wraps else "ellipsis"
-            table.add_column(
-                column.title, justify=column.align, width=column.width, no_wrap=not column.wraps, overflow=overflow
-            )
-        for row in rows:
-            table.add_row(*[Text(*_cell(column, row)) for column in shown])
-        console.print(table)
+    def show(self, drawn: Drawn) -> None:
+        """Something for the person at the terminal, as wide as that is."""
+        self._write(self._stdout, drawn.draw(self._width(), is_colored=self._has_color(self._stdout)))
 
     def say(self, line: str = "") -> None:
         """One line for the person who waits, on stderr."""
@@ -107,8 +82,8 @@ class Output:
             told = {"code": error.code, "message": message, "retryable": error.retryable, "facts": facts}
             self._write(self._stderr, json.dumps({"error": told}, ensure_ascii=False, separators=(",", ":")))
         else:
-            lines = [printable(line) for line in message.splitlines()]
-            self.say(f"{self.paint('error:', 'fail')} " + "\n".join(lines))
+            # A list stays one below the other; a line break that came with somebody's text does not.
+            self.say(f"{self.paint('error:', 'fail')} " + _LIST.join(printable(item) for item in message.split(_LIST)))
             if isinstance(fix, str):
                 self.say(f"{self.paint('fix:', 'ok')} {printable(fix)}")
         return face_of(error).exit
@@ -116,7 +91,8 @@ class Output:
     def crash(self, error: BaseException, *, with_traceback: bool) -> int:
         """Tell a failure nobody foresaw. Returns the exit code."""
         if with_traceback:
-            self.say("".join(traceback.format_exception(error)).rstrip())
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self.say(printable(redact_text(line)))
         fix = "run it again with LIMEN_LOG_LEVEL=debug to see where, and report it"
         return self.fail(LimenError(f"{type(error).__name__}: {error}", fix=fix))
 
@@ -127,18 +103,27 @@ class Output:
             return True
         return stream.isatty() and self._environment.get("TERM") != "dumb"
 
+    def _width(self) -> int:
+        columns = self._environment.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns) > 0:
+            return int(columns)
+        try:
+            return os.get_terminal_size(self._stdout.fileno()).columns or DEFAULT_WIDTH
+        except OSError:
+            return DEFAULT_WIDTH
+
     def _write(self, stream: TextIO, line: str) -> None:
         # Text may hold lone surrogates (file names, escaped JSON); losing the line to them would be worse.
         encoding = stream.encoding or "utf-8"
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-        stream.flush()
-
-
-def _cell(column: Column, row: Mapping[str, Any]) -> tuple[str, str]:
-    value = row.get(column.key)
-    text = "" if value is None else printable(str(value))
-    tone = column.tones.get(text) or column.tone
-    return text, _RICH[tone] if tone else ""
+        try:
+            stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+            stream.flush()
+        except BrokenPipeError:
+            # Python would complain once more when it flushes at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            # Whoever reads the data has seen enough (`| head`); remarks that nobody hears are no reason to stop.
+            if stream is self._stdout:
+                raise SystemExit(READER_GONE) from None
 
 
 def _plain(value: object) -> object:

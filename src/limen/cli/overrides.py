@@ -2,6 +2,7 @@
 
 import msgspec
 
+from limen.config.describe import describe
 from limen.config.model import Settings
 from limen.errors import InvalidArguments
 
@@ -32,10 +33,11 @@ def override(
     try:
         return msgspec.convert(whole, Settings)
     except msgspec.ValidationError as error:
-        # The settings were valid before, so the path names what was given just now.
-        what, _, path = str(error).partition(" - at ")
-        name = path.strip("`$.").split("[")[0].rsplit(".", 1)[-1]
-        raise InvalidArguments(f"--{name}: {what}", field=name) from None
+        # The settings were valid before, so the path at the end of the message names what was given just now.
+        path = str(error).rpartition("$.")[2].rstrip("`").partition("[")[0]
+        wanted = next(setting.type for setting in describe() if setting.path == path)
+        name = path.rpartition(".")[2]
+        raise InvalidArguments(f"--{name} must be {wanted}", field=name) from None
 
 
 def _given(**values: object) -> dict[str, object]:

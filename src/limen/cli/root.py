@@ -14,7 +14,7 @@ from limen.cli.output import Output
 from limen.cli.parameters import AsJson, ConfigFile, begin, example
 from limen.errors import InvalidArguments
 
-__all__ = ["COMMANDS", "build_tree", "run_command"]
+__all__ = ["COMMANDS", "build_tree", "load_command", "run_command"]
 
 
 class Entry(NamedTuple):
@@ -30,9 +30,9 @@ COMMANDS: Mapping[str, Entry] = {
     "status": Entry("status", "Tell whether the hub is running, and where everything is."),
     "logs": Entry("logs", "Show the calls that were made, the latest last."),
     "config": Entry("settings", "Find, show, check and edit the settings."),
-    "doctor": Entry("doctor", "Check this machine and this Limen, with the fix for what is wrong."),
+    "doctor": Entry("doctor", "Check this machine, and tell the fix for what is wrong."),
     "audit": Entry("audit", "Prove that the audit trail was not changed."),
-    "healthcheck": Entry("healthcheck", "Say by the exit code alone whether the hub answers."),
+    "healthcheck": Entry("healthcheck", "Ask the hub whether it is well: exit code 0, or 4."),
 }
 
 

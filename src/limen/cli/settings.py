@@ -10,8 +10,9 @@ import typer
 
 from limen.cli.invocation import Invocation
 from limen.cli.loading import read_settings
-from limen.cli.output import Column
 from limen.cli.parameters import AsJson, ConfigFile, begin, example, new_app
+from limen.cli.printable import printable
+from limen.cli.table import Column, Table
 from limen.config.load import Loaded
 from limen.config.show import show as show_settings
 from limen.errors import ConfigInvalid, NotFound
@@ -68,12 +69,10 @@ def show(context: typer.Context, config: ConfigFile = None, as_json: AsJson = Fa
             Column("VALUE", "value", wraps=True),
             Column("FROM", "from", tone="quiet"),
         )
-        output.table(
-            columns,
-            [{"path": path, "value": _written(row["value"]), "from": row["from"]} for path, row in settings.items()],
-        )
+        rows = [{"path": path, "value": _written(row["value"]), "from": row["from"]} for path, row in settings.items()]
+        output.show(Table(columns, rows))
         for name, reason in loaded.disabled.items():
-            output.say(f"{output.paint('disabled:', 'warn')} server {name}: {reason}")
+            output.say(f"{output.paint('disabled:', 'warn')} {printable(f'server {name}: {reason}')}")
     _refuse(loaded)
 
 
@@ -114,7 +113,10 @@ def _file(loaded: Loaded) -> Path:
 
 
 def _editor(environment: Mapping[str, str]) -> list[str]:
-    named = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "")
+    try:
+        named = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "")
+    except ValueError as error:
+        raise NotFound(f"$EDITOR names no program: {error}", fix="set $EDITOR to the editor you use") from None
     for words in [named] if named else [[name] for name in _EDITORS]:
         program = shutil.which(words[0], path=environment.get("PATH"))
         if program:
@@ -138,7 +140,7 @@ def _report(invocation: Invocation, loaded: Loaded) -> None:
             told = (problem.where, problem.message, f"fix: {problem.fix}")
             marks = (problem.severity, "", "")
             rows = [{"severity": mark, "told": text} for mark, text in zip(marks, told, strict=True) if text]
-            output.table(columns, rows, with_header=False)
+            output.show(Table(columns, rows, has_header=False))
     else:
         output.text(f"{loaded.path}: no problems" if loaded.path else "no settings file: the defaults are in force")
     if errors:

@@ -1,5 +1,6 @@
 """`limen stdio` without typer: serves one client on stdin and stdout, and writes nothing else there."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,5 +25,7 @@ def serve_stdio(invocation: Invocation, *, tier: str | None, toolsets: str | Non
     """Serve until the client leaves."""
     loaded = load_settings(invocation)
     tell_problems(invocation, loaded)
+    if sys.stdin.isatty():
+        invocation.output.say("waiting for an MCP client to speak JSON-RPC here; Ctrl-D ends it")
     settings = override(loaded.settings, tier=tier, toolsets=toolsets)
     run_async(run_stdio(settings, loaded.paths))

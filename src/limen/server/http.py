@@ -15,6 +15,7 @@ import msgspec
 
 from limen import __version__
 from limen.calls.call import Caller
+from limen.clock import monotonic
 from limen.errors import LimenError, Overloaded, ProtocolError, SessionNotFound, TooLarge, face_of
 from limen.protocol.frames import Notification, Request, find_id, parse
 from limen.protocol.versions import SESSION_REVISION, STATELESS_REVISION
@@ -62,6 +63,7 @@ class HttpDoor:
     sessions: SessionStore = field(init=False)
     _stateless: StatelessPosts = field(init=False)
     _group: asyncio.TaskGroup | None = None
+    _since: float = field(default_factory=monotonic)
 
     def __post_init__(self) -> None:
         limits = self.limits
@@ -105,11 +107,16 @@ class HttpDoor:
         if path == "/mcp":
             await self._mcp(Visit(scope, receive, send))
         elif path == "/healthz":
-            await send_json(send, msgspec.json.encode({"status": "ok", "version": __version__}))
+            await send_json(send, self._health())
         elif path in self.more_routes:
             await self.more_routes[path](scope, receive, send)
         else:
             await send_json(send, b'{"error":{"code":"not_found","message":"no such path"}}', status=404)
+
+    def _health(self) -> bytes:
+        uptime_s = round(monotonic() - self._since, 1)
+        health = {"status": "ok", "version": __version__, "uptime_s": uptime_s, "sessions": len(self.sessions)}
+        return msgspec.json.encode(health)
 
     async def _mcp(self, visit: Visit) -> None:
         try:
