@@ -295,6 +295,9 @@ class Dispatcher:
                 return await entry.future
         finally:
             del self._outbound[message_id]
+            if entry.future.done() and not entry.future.cancelled():
+                # Looked at, so that a failure nobody could wait for any more is not reported as forgotten.
+                entry.future.exception()
 
     async def _give_up(self, message_id: RequestId, send: Outlet, reason: str) -> None:
         params = msgspec.json.encode({"requestId": message_id, "reason": reason})

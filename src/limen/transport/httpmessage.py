@@ -12,7 +12,7 @@ from limen.protocol.headers import METHOD_HEADER, NAME_HEADER, VERSION_HEADER, e
 from limen.protocol.methods import NAMED_BY
 from limen.protocol.versions import META_VERSION
 
-__all__ = ["Incoming", "Mirror", "Outgoing", "read_incoming", "read_outgoing"]
+__all__ = ["CANCELLED", "Mirror", "Outgoing", "is_reply_to", "read_outgoing"]
 
 Mirror = Callable[[str, bytes], Mapping[str, str]]
 """The `Mcp-Param-*` headers for a call: tool name and raw params in, headers out."""
@@ -26,23 +26,25 @@ class _Envelope(msgspec.Struct):
     params: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class _Meta(msgspec.Struct, rename={"version": META_VERSION}):
+    version: Any = None
+
+
 class _Params(msgspec.Struct, rename={"meta": "_meta", "request_id": "requestId"}):
-    meta: Any = None
+    meta: _Meta | None = None
     name: Any = None
     uri: Any = None
     request_id: Any = None
 
 
-class Incoming(msgspec.Struct, frozen=True):
-    """As much of an arriving frame as tells whether it is the awaited reply."""
-
+class _Arrived(msgspec.Struct):
     id: Any = None
     method: Any = None
 
 
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_params = msgspec.json.Decoder(_Params).decode
-_decode_incoming = msgspec.json.Decoder(Incoming).decode
+_decode_arrived = msgspec.json.Decoder(_Arrived).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def read_outgoing(frame: bytes) -> Outgoing:
         params = _decode_params(envelope.params)
     except msgspec.DecodeError as error:
         raise ProtocolError(f"not a JSON-RPC message: {error}", field="") from error
-    version = params.meta.get(META_VERSION) if isinstance(params.meta, dict) else None
+    version: Any = params.meta.version if params.meta is not None else None
     target: Any = {"name": params.name, "uri": params.uri}.get(NAMED_BY.get(envelope.method or "", ""))
     withdraws: Any = params.request_id if envelope.method == CANCELLED else None
     return Outgoing(
@@ -97,9 +99,10 @@ def read_outgoing(frame: bytes) -> Outgoing:
     )
 
 
-def read_incoming(frame: bytes) -> Incoming:
-    """Look into a frame that has arrived; one that cannot be read is nobody's reply."""
+def is_reply_to(frame: bytes, request_id: RequestId) -> bool:
+    """Whether an arriving frame answers this request; one that cannot be read answers nothing."""
     try:
-        return _decode_incoming(frame)
+        arrived = _decode_arrived(frame)
     except msgspec.DecodeError:
-        return Incoming()
+        return False
+    return arrived.method is None and arrived.id == request_id

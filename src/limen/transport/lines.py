@@ -82,8 +82,6 @@ class LineChannel(asyncio.Protocol):
         self._sink_gone = asyncio.Event()
         self._is_closed = False
 
-    # Reading
-
     def connection_made(self, transport: Any) -> None:
         """The stream to read is open."""
         self._reader = transport
@@ -98,7 +96,7 @@ class LineChannel(asyncio.Protocol):
         if lines:
             if self._partial or self._is_discarding:
                 lines[0] = self._complete(lines[0])
-            self._queue(lines, b"\r" in data or lines[0][-1:] == b"\r")
+            self._queue(lines, has_returns=b"\r" in data or lines[0][-1:] == b"\r")
         if rest:
             self._hold(rest)
         if self._lines:
@@ -108,7 +106,7 @@ class LineChannel(asyncio.Protocol):
                 self._is_reading_paused = True
                 self._reader.pause_reading()
 
-    def _queue(self, lines: list[bytes], has_returns: bool) -> None:  # noqa: FBT001 - one private caller, hot path
+    def _queue(self, lines: list[bytes], *, has_returns: bool) -> None:
         limit, append = self._limit, self._lines.append
         self._batch = len(lines)
         for line in lines:
@@ -193,8 +191,6 @@ class LineChannel(asyncio.Protocol):
             finally:
                 self._waiter = None
 
-    # Writing
-
     def attach(self, sink: LineSink) -> None:
         """Where sent frames go."""
         self._sink = sink
@@ -268,8 +264,6 @@ class LineChannel(asyncio.Protocol):
     def closed(self) -> ChannelClosed:
         """The error for those who send when nobody reads."""
         return ChannelClosed("the other side has closed the stream")
-
-    # Closing
 
     async def aclose(self) -> None:
         """Send what was taken, within a bound, and let go of both streams."""

@@ -245,7 +245,7 @@ class ChildChannel(LineChannel):
         return self._exited.is_set() and not tree and (_IS_LINUX or not _is_group(self._process.pid))
 
     def _release(self) -> None:
-        if self._sink is not None:
+        if self._sink is not None and not self._is_sink_lost:
             self._sink.abort()
         if self._reader is not None:
             self._reader.close()
