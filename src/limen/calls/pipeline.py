@@ -83,14 +83,27 @@ class Pipeline:
             provider, capability = await self.find(call.kind, call.name, call.caller)
             decision = self.policy.decide(call, capability)
             rule = decision.rule if type(decision) is Allow else await self._admit(call, capability, decision)
-            await self._intend(call, capability, rule)
+            try:
+                durable = self.audit.intent(call, capability, rule)
+                if durable is not None:
+                    await durable
+            except AuditUnavailable as error:
+                if capability.action != "read":
+                    raise
+                _log_loss("audit intent lost", call, error)
             result = await provider.run(call, capability)
         except BaseException as error:
             await self._record_failure(call, capability, _outcome_of(error, started))
             raise
         status = "tool_error" if result.is_error else "ok"
         outcome = Outcome(status, result.code, rule, (monotonic() - started) * 1000, len(result.payload))
-        await self._record(call, capability, outcome)
+        try:
+            durable = self.audit.outcome(call, capability, outcome)
+            if durable is not None:
+                await durable
+        except AuditUnavailable as error:
+            # The effect has happened: refusing now would only invite the caller to do it twice.
+            _log_loss("audit outcome lost", call, error)
         return result
 
     async def _admit(self, call: Call, capability: Capability, decision: Decision) -> str:
@@ -105,30 +118,6 @@ class Pipeline:
                 return rule
             case _:
                 assert_never(decision)
-
-    async def _intend(self, call: Call, capability: Capability, rule: str) -> None:
-        """Have the intent on record before there is an effect; only what reads may go on without."""
-        try:
-            durable = self.audit.intent(call, capability, rule)
-            if durable is not None:
-                await durable
-        except AuditUnavailable as error:
-            if capability.action != "read":
-                raise
-            _log_loss("audit intent lost", call, error)
-
-    async def _record(self, call: Call, capability: Capability, outcome: Outcome) -> None:
-        """Keep the outcome before anyone hears of it.
-
-        The effect has happened, so a failure here is reported, not raised: refusing now would only invite
-        the caller to do it twice.
-        """
-        try:
-            durable = self.audit.outcome(call, capability, outcome)
-            if durable is not None:
-                await durable
-        except AuditUnavailable as error:
-            _log_loss("audit outcome lost", call, error)
 
     async def _record_failure(self, call: Call, capability: Capability | None, outcome: Outcome) -> None:
         try:

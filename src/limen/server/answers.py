@@ -10,7 +10,7 @@ from limen.protocol.frames import Request, encode_error, encode_reply
 from limen.protocol.refusals import refusal, rpc_code
 from limen.protocol.versions import Revision
 
-__all__ = ["Settled", "settle"]
+__all__ = ["Settled", "refuse", "settle"]
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +23,17 @@ class Settled(NamedTuple):
 
 
 async def settle(result: Awaitable[bytes], request: Request, revision: Revision) -> Settled:
-    """Await a result and frame it; a failure becomes an error frame, a bug one that gives nothing away."""
+    """Await a result and frame it, whatever comes."""
     try:
         return Settled(encode_reply(request.id, await result))
-    except LimenError as error:
+    except Exception as error:  # noqa: BLE001 - the dispatcher's last line
+        return refuse(error, request, revision)
+
+
+def refuse(error: Exception, request: Request, revision: Revision) -> Settled:
+    """Frame a failure; a bug is logged here, and the frame gives nothing of it away."""
+    if isinstance(error, LimenError):
         return Settled(refusal(request.id, error, revision), rpc_code(error, revision))
-    except Exception:
-        log.exception("request failed", extra={"method": request.method})
-        message = "internal error; the hub's log has the details"
-        return Settled(encode_error(request.id, INTERNAL_ERROR, message), INTERNAL_ERROR)
+    log.error("request failed", extra={"method": request.method}, exc_info=error)
+    message = "internal error; the hub's log has the details"
+    return Settled(encode_error(request.id, INTERNAL_ERROR, message), INTERNAL_ERROR)

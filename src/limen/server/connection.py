@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from typing import Final
 
 from limen.calls.call import Caller
@@ -30,10 +31,10 @@ class _Connection:
         self._caller = caller
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue(OUTBOX)
 
-    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+    def answer(self, request: Request, outlet: Outlet) -> Awaitable[bytes | None]:
         if is_stateless(request):
-            return (await self.stateless.settle(request, self._caller, outlet)).frame
-        return await self.session.answer(request, outlet)
+            return self.stateless.answer(request, self._caller, outlet)
+        return self.session.answer(request, outlet)
 
     def withdrawn(self, request: Request) -> bytes | None:
         return None if is_stateless(request) else self.session.withdrawn(request)

@@ -87,7 +87,7 @@ class HttpDoor:
 
     def stop(self) -> None:
         """End what would never end by itself: event streams and listeners."""
-        self.sessions.close()
+        self.sessions.hush()
         self._stateless.stop()
 
     async def _sweep(self) -> None:
@@ -197,7 +197,7 @@ class HttpDoor:
 
     async def _initialize(self, visit: Visit, request: Request) -> None:
         session = self.sessions.create(self.identify(visit.scope))
-        settled = await session.session.settle(request, session.publish)
+        settled = await session.session.open(request, session.publish)
         if settled.code:
             await send_json(visit.send, settled.frame, status=400)
             return

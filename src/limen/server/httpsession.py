@@ -1,6 +1,6 @@
 """A 2025-11-25 session carried by HTTP: its streams, its idle clock, and the store that finds it by its id."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from limen.calls.call import Caller
@@ -41,9 +41,9 @@ class HttpSession:
         """Send a frame that belongs to no request."""
         self._tell(frame)
 
-    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+    def answer(self, request: Request, outlet: Outlet) -> Awaitable[bytes | None]:
         """The reply to one request."""
-        return await self.session.answer(request, outlet)
+        return self.session.answer(request, outlet)
 
     def withdrawn(self, request: Request) -> bytes | None:
         """The reply to a cancelled request."""
@@ -54,8 +54,9 @@ class HttpSession:
         self.session.hear(notification)
 
     def close(self) -> None:
-        """End every stream and whatever waits."""
+        """End every stream, every call in flight and whatever waits."""
         self.session.close()
+        self.dispatcher.withdraw_all()
         self.dispatcher.close()
         self.events.close()
 
@@ -150,6 +151,11 @@ class SessionStore:
 
     def _is_stale(self, session: HttpSession) -> bool:
         return session.busy == 0 and monotonic() - session.last_used > self.idle_s
+
+    def hush(self) -> None:
+        """End the streams that would never end by themselves; calls in flight may still be answered."""
+        for session in self._sessions.values():
+            session.events.detach(LIVE)
 
     def close(self) -> None:
         """End them all."""

@@ -52,25 +52,25 @@ def _lists(kind: Kind, key: bytes) -> Callable[[Turn, ListParams], Awaitable[byt
     return handle
 
 
-async def _call_tool(turn: Turn, params: CallParams) -> bytes:
-    return await turn.walk("tool", params.name, _object(params.arguments, "arguments"))
+def _call_tool(turn: Turn, params: CallParams) -> Awaitable[bytes]:
+    return turn.walk("tool", params.name, _object(params.arguments, "arguments"))
 
 
-async def _get_prompt(turn: Turn, params: CallParams) -> bytes:
-    return await turn.walk("prompt", params.name, _object(params.arguments, "arguments"))
+def _get_prompt(turn: Turn, params: CallParams) -> Awaitable[bytes]:
+    return turn.walk("prompt", params.name, _object(params.arguments, "arguments"))
 
 
-async def _on_resource(turn: Turn, params: ReadParams) -> bytes:
-    return await turn.walk("resource", params.uri, b"{}")
+def _on_resource(turn: Turn, params: ReadParams) -> Awaitable[bytes]:
+    return turn.walk("resource", params.uri, b"{}")
 
 
-async def _complete(turn: Turn, params: CompleteParams) -> bytes:
+def _complete(turn: Turn, params: CompleteParams) -> Awaitable[bytes]:
     argument = _object(params.argument, "argument")
     match params.ref.type:
         case "ref/prompt":
-            return await turn.walk("prompt", params.ref.name, argument)
+            return turn.walk("prompt", params.ref.name, argument)
         case "ref/resource":
-            return await turn.walk("template", params.ref.uri, argument)
+            return turn.walk("template", params.ref.uri, argument)
         case other:
             raise InvalidArguments(
                 f"ref.type: expected 'ref/prompt' or 'ref/resource', not {other!r}", field="ref.type"

@@ -1,7 +1,7 @@
 """One client's session in revision 2025-11-25, whatever carries it: from `initialize` to its end."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -17,11 +17,11 @@ from limen.errors import (
     RequestCancelled,
     UnsupportedVersion,
 )
-from limen.protocol.frames import Notification, Request, encode_notification
+from limen.protocol.frames import Notification, Request, encode_notification, encode_reply
 from limen.protocol.methods import LOG_LEVELS
 from limen.protocol.refusals import refusal
 from limen.protocol.versions import SESSION_REVISION
-from limen.server.answers import Settled, settle
+from limen.server.answers import Settled, refuse, settle
 from limen.server.exchange import SessionExchange, passes_level
 from limen.server.methods import METHODS, SUBSCRIBE, Turn
 from limen.server.params import InitializeParams, LogLevelParams, Params, read_params
@@ -64,21 +64,24 @@ class Session:
         self._subscriptions: set[str] = set()
         self._stop_listening: Callable[[], None] | None = None
 
-    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+    async def answer(self, request: Request, outlet: Outlet) -> bytes:
         """The reply to one request."""
-        return (await self.settle(request, outlet)).frame
+        try:
+            return encode_reply(request.id, await self._result(request, outlet))
+        except Exception as error:  # noqa: BLE001 - the dispatcher's last line
+            return refuse(error, request, SESSION_REVISION).frame
 
-    async def settle(self, request: Request, outlet: Outlet) -> Settled:
-        """The reply to one request, and what became of it."""
-        return await settle(self._result(request, outlet), request, SESSION_REVISION)
-
-    async def _result(self, request: Request, outlet: Outlet) -> bytes:
+    def _result(self, request: Request, outlet: Outlet) -> Awaitable[bytes]:
         method = METHODS.get(request.method)
         if method is None:
-            return await self._own_method(request, outlet)
+            return self._own_method(request, outlet)
         self._require_initialized(request.method)
         params = method.read(request)
-        return await method.handle(self._turn(request, params, outlet), params)
+        return method.handle(self._turn(request, params, outlet), params)
+
+    async def open(self, request: Request, outlet: Outlet) -> Settled:
+        """The reply to the request that begins the session, and whether it did."""
+        return await settle(self._own_method(request, outlet), request, SESSION_REVISION)
 
     async def _own_method(self, request: Request, outlet: Outlet) -> bytes:
         match request.method:

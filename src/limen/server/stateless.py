@@ -33,6 +33,18 @@ __all__ = ["Stateless", "is_stateless"]
 LISTEN_QUEUE: Final = 256
 _MARK: Final = META_VERSION.encode()
 
+
+class _Mark(msgspec.Struct, rename={"version": META_VERSION}):
+    version: Any = None
+
+
+class _Bearer(msgspec.Struct, rename={"meta": "_meta"}):
+    """Only what tells the revision: a request that is wrong otherwise is refused by its own revision."""
+
+    meta: _Mark = msgspec.field(default_factory=_Mark)
+
+
+_decode_bearer = msgspec.json.Decoder(_Bearer).decode
 _decode_any = msgspec.json.Decoder(Params)
 _decode_listen = msgspec.json.Decoder(ListenParams)
 
@@ -45,7 +57,7 @@ def is_stateless(request: Request) -> bool:
     if _MARK not in request.params:
         return False
     try:
-        return _decode_any.decode(request.params).meta.version is not None
+        return _decode_bearer(request.params).meta.version is not None
     except msgspec.DecodeError:
         return False
 
@@ -56,6 +68,10 @@ class Stateless:
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
         self._complete = b'{"resultType":"complete","_meta":{"%b":%b}' % (META_SERVER_INFO.encode(), surface.info_json)
+
+    async def answer(self, request: Request, caller: Caller, outlet: Outlet) -> bytes:
+        """The reply to one request."""
+        return (await self.settle(request, caller, outlet)).frame
 
     async def settle(self, request: Request, caller: Caller, outlet: Outlet) -> Settled:
         """The reply to one request, and what became of it."""

@@ -1,7 +1,7 @@
 """Makes a provider out of plain functions: derives schemas, parses arguments, renders results, for every toolset."""
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,7 +121,7 @@ class _CompletionArgument(msgspec.Struct, frozen=True):
 _decode_completion = msgspec.json.Decoder(_CompletionArgument).decode
 _decode_strings = msgspec.json.Decoder(dict[str, str]).decode
 
-Serve = Callable[[Call], Awaitable[Result]]
+Serve = Callable[[Call], Coroutine[Any, Any, Result]]
 
 
 class Toolset:
@@ -169,13 +169,16 @@ class Toolset:
                     return capability
         return None
 
-    async def run(self, call: Call, capability: Capability) -> Result:
+    def run(self, call: Call, capability: Capability) -> Coroutine[Any, Any, Result]:
         """Do it."""
+        known = self._found.get((call.kind, call.name))
+        if known is None or call.method in ("resources/subscribe", "resources/unsubscribe"):
+            return self._run_pattern(call)
+        return known[1](call)
+
+    async def _run_pattern(self, call: Call) -> Result:
         if call.method in ("resources/subscribe", "resources/unsubscribe"):
             return Result(b"{}")
-        known = self._found.get((call.kind, call.name))
-        if known is not None:
-            return await known[1](call)
         for pattern, _, template in self._patterns:
             values = uritemplates.match(pattern, call.name)
             if values is not None:

@@ -59,7 +59,7 @@ ProgressHandler = Callable[[bytes], None]
 class Service(Protocol):
     """Answers what the other side asks."""
 
-    async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
+    def answer(self, request: Request, outlet: Outlet) -> Awaitable[bytes | None]:
         """The whole reply frame, errors included; None to stay silent."""
         ...
 
@@ -226,12 +226,13 @@ class Dispatcher:
         except msgspec.DecodeError:
             log.warning("malformed cancellation ignored")
             return
-        if entry is None or entry.withdrawn:
-            return
-        entry.withdrawn = True
-        # A task cancelled before its first step would never run, and so never answer.
-        if entry.begun and entry.task is not None:
-            entry.task.cancel()
+        if entry is not None:
+            _take_back(entry)
+
+    def withdraw_all(self) -> None:
+        """Take back every request in flight, as if its sender had."""
+        for entry in tuple(self._inbound.values()):
+            _take_back(entry)
 
     def _advance(self, params: bytes) -> None:
         try:
@@ -331,6 +332,15 @@ class Dispatcher:
         for entry in self._outbound.values():
             if not entry.future.done():
                 entry.future.set_exception(ChannelClosed("the other side is gone"))
+
+
+def _take_back(entry: _Inbound) -> None:
+    if entry.withdrawn:
+        return
+    entry.withdrawn = True
+    # A task cancelled before its first step would never run, and so never answer.
+    if entry.begun and entry.task is not None:
+        entry.task.cancel()
 
 
 def _duplicate(request: Request) -> bytes:
