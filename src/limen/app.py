@@ -113,6 +113,7 @@ async def run_http(settings: Settings, paths: Paths, on_ready: Callable[[str], N
                 limits=ListenLimits(server.max_connections, server.header_timeout_s, server.body_timeout_s),
                 on_ready=ready,
                 on_stop=door.stop,
+                on_cut=door.cut,
             )
 
 

@@ -24,7 +24,7 @@ class Provider(Protocol):
         """The capability that answers to this name (for a resource: to this URI), or None."""
         ...
 
-    async def run(self, call: Call, capability: Capability) -> Result:
+    def run(self, call: Call, capability: Capability) -> Awaitable[Result]:
         """Do what `call.method` asks of the capability: call it, read it, get it, complete an argument of it.
 
         Raises:

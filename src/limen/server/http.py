@@ -8,8 +8,8 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final, TypeVar
+from functools import lru_cache, partial
+from typing import Any, Final
 
 import msgspec
 
@@ -19,13 +19,14 @@ from limen.clock import monotonic
 from limen.errors import LimenError, Overloaded, ProtocolError, SessionNotFound, TooLarge, face_of
 from limen.protocol.frames import Notification, Request, find_id, parse
 from limen.protocol.versions import SESSION_REVISION, STATELESS_REVISION
-from limen.server.events import LIVE, FirstSign, Reader
+from limen.server.events import LIVE, Reader
 from limen.server.guard import Guard
 from limen.server.httpsession import HttpSession, PostStream, SessionStore
 from limen.server.responses import Receive, Scope, Send, Visit, send_error, send_json, send_status, send_stream
 from limen.server.stateless import Stateless, is_stateless
 from limen.server.statelesshttp import StatelessPosts
 from limen.server.surface import Surface
+from limen.server.watch import Watch
 
 __all__ = ["HttpDoor", "HttpLimits"]
 
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 
 SWEEP_S: Final = 30.0
 
-T = TypeVar("T")
 Identify = Callable[[Scope], Caller]
 Route = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -89,6 +89,10 @@ class HttpDoor:
         """End what would never end by itself: event streams and listeners."""
         self.sessions.hush()
         self._stateless.stop()
+
+    def cut(self) -> None:
+        """Give up the calls that still run; each is answered and recorded as cancelled."""
+        self.sessions.close()
 
     async def _sweep(self) -> None:
         while True:
@@ -184,16 +188,15 @@ class HttpDoor:
             await self._initialize(visit, request)
             return
         session = self._session(visit)
-        sign = FirstSign(self.limits.keepalive_s)
-        stream = PostStream(session, lambda: Reader(self.limits.send_queue, visit.line.abort), sign.wake)
-        task = self.spawn(_answer_post(session, request, stream))
-        task.add_done_callback(sign.wake)
-        await sign.wait()
-        if not stream.is_open and task.done():
-            if not task.cancelled():
-                await send_json(visit.send, task.result())
-            return
-        await self._stream(visit, stream.open())
+        stream = PostStream(session, lambda: Reader(self.limits.send_queue, visit.line.abort))
+        watch = Watch(stream, self.spawn, partial(self._stream, visit), self.limits.keepalive_s)
+        try:
+            reply = await _answer_post(session, request, stream)
+        except BaseException:
+            watch.drop()
+            raise
+        if not await watch.finish():
+            await send_json(visit.send, reply)
 
     async def _initialize(self, visit: Visit, request: Request) -> None:
         session = self.sessions.create(self.identify(visit.scope))
@@ -233,8 +236,8 @@ class HttpDoor:
         finally:
             remove()
 
-    def spawn(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Run something that may outlive its connection, but not this door."""
+    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Run something beside a request, for no longer than this door is open."""
         if self._group is None:
             work.close()
             raise Overloaded("the hub is shutting down")

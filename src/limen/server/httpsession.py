@@ -62,12 +62,12 @@ class HttpSession:
 
 
 class PostStream:
-    """Where one request's messages go; nothing is opened before there is something to say."""
+    """Where one request's messages go, numbered so that a client can come back for them."""
 
-    def __init__(self, session: HttpSession, make_reader: Callable[[], Reader], on_open: Callable[[], None]) -> None:
+    def __init__(self, session: HttpSession, make_reader: Callable[[], Reader]) -> None:
+        self.on_open: Callable[[], None] | None = None
         self._session = session
         self._make_reader = make_reader
-        self._on_open = on_open
         self._name = ""
         self._reader: Reader | None = None
 
@@ -88,7 +88,8 @@ class PostStream:
             self._reader = self._make_reader()
             events.attach(self._name, self._reader)
             self._reader.push(events.primer(self._name))
-            self._on_open()
+            if self.on_open is not None:
+                self.on_open()
         return self._reader
 
     async def release(self) -> None:

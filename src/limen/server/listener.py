@@ -40,11 +40,12 @@ async def serve_http(  # noqa: PLR0913 -- each is one fact of a listener, and al
     on_ready: Callable[[str], None],
     stop: asyncio.Event | None = None,
     on_stop: Callable[[], None] | None = None,
+    on_cut: Callable[[], None] | None = None,
 ) -> None:
     """Serve the app until SIGINT, SIGTERM or `stop`; a second signal ends it at once.
 
     `on_ready` hears the URL, with the real port when `port` is 0. `on_stop` is the moment to end what is endless:
-    streams still open `limits.grace_s` later are dropped.
+    streams still open `limits.grace_s` later are dropped. `on_cut` is that later moment, to give up what still runs.
 
     Raises:
         ConfigInvalid: when the address cannot be bound.
@@ -67,6 +68,8 @@ async def serve_http(  # noqa: PLR0913 -- each is one fact of a listener, and al
     finally:
         for server in servers:
             server.close()
+        if on_cut is not None:
+            on_cut()
         await lines.end()
 
 

@@ -2,9 +2,9 @@
 and a closed stream that cancels it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -33,10 +33,12 @@ from limen.protocol.headers import (
 from limen.protocol.methods import NAMED_BY
 from limen.protocol.versions import STATELESS_REVISION
 from limen.server.answers import Settled
-from limen.server.events import FirstSign, Reader
+from limen.server.events import Reader
+from limen.server.line import Line
 from limen.server.params import Params
 from limen.server.responses import Scope, Send, Visit, send_error, send_json, send_stream
 from limen.server.stateless import Stateless
+from limen.server.watch import Spawn, Watch
 from limen.transport.sse import encode_event
 
 __all__ = ["StatelessPosts"]
@@ -71,9 +73,9 @@ _decode_target = msgspec.json.Decoder(_Target).decode
 class _Stream:
     """Where one request's messages go: nowhere until there is one, then an event stream without ids."""
 
-    def __init__(self, make_reader: Callable[[], Reader], on_open: Callable[[], None]) -> None:
+    def __init__(self, make_reader: Callable[[], Reader]) -> None:
+        self.on_open: Callable[[], None] | None = None
         self._make_reader = make_reader
-        self._on_open = on_open
         self._reader: Reader | None = None
 
     @property
@@ -86,8 +88,44 @@ class _Stream:
     def open(self) -> Reader:
         if self._reader is None:
             self._reader = self._make_reader()
-            self._on_open()
+            if self.on_open is not None:
+                self.on_open()
         return self._reader
+
+    def end(self, reply: bytes | None) -> None:
+        """The last message, if there is one."""
+        if self._reader is not None:
+            if reply is not None:
+                self._reader.push(encode_event(reply))
+            self._reader.finish()
+
+
+class _TakenBack:
+    """A cancel that is meant for one request, not for the task that happens to answer it."""
+
+    def __init__(self, task: "asyncio.Task[Any] | None") -> None:
+        self._task = task
+        self._is_taken = False
+        self._remove: Callable[[], None] | None = None
+
+    def when(self, line: Line) -> None:
+        """Take the request back when its connection ends."""
+        self._remove = line.on_close(self.now)
+
+    def now(self) -> None:
+        """Take it back."""
+        if not self._is_taken and self._task is not None:
+            self._is_taken = True
+            self._task.cancel()
+
+    def is_meant(self) -> bool:
+        """Whether a CancelledError was this one, and no other."""
+        return self._is_taken and self._task is not None and self._task.uncancel() == 0
+
+    def forget(self) -> None:
+        """The request is over."""
+        if self._remove is not None:
+            self._remove()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +133,15 @@ class StatelessPosts:
     """Answers the POSTs of stateless clients."""
 
     stateless: Stateless
-    spawn: Callable[[Coroutine[Any, Any, Settled]], "asyncio.Task[Settled]"]
+    spawn: Spawn
     keepalive_s: float
     send_queue: int
-    _listeners: "set[asyncio.Task[Settled]]" = field(default_factory=lambda: set[asyncio.Task[Settled]]())
+    _listeners: set[Callable[[], None]] = field(default_factory=set[Callable[[], None]])
 
     def stop(self) -> None:
         """End every listener; nothing else here is endless."""
-        for task in self._listeners:
-            task.cancel()
+        for end in tuple(self._listeners):
+            end()
 
     async def answer(self, visit: Visit, request: Request, caller: Caller) -> None:
         """Answer one request, as JSON when that is all there is, as a stream when there is more."""
@@ -112,35 +150,36 @@ class StatelessPosts:
         except ProtocolError as error:
             await send_error(visit.send, error, 400, message_id=request.id, revision=STATELESS_REVISION)
             return
-        sign = FirstSign(self.keepalive_s)
-        stream = _Stream(lambda: Reader(self.send_queue, visit.line.abort), sign.wake)
-        task = self.spawn(self.stateless.settle(request, caller, stream))
-        task.add_done_callback(sign.wake)
-        if request.method == "subscriptions/listen":
-            self._listeners.add(task)
-            task.add_done_callback(self._listeners.discard)
-        # In this revision a client takes its request back by hanging up.
-        remove = visit.line.on_close(task.cancel)
+        stream = _Stream(lambda: Reader(self.send_queue, visit.line.abort))
+        watch = Watch(stream, self.spawn, partial(self._write, visit.send), self.keepalive_s)
         try:
-            await sign.wait()
-            await self._deliver(visit.send, stream, task)
+            settled = await self._settle(visit, request, caller, stream, watch)
+        except BaseException:
+            watch.drop()
+            raise
+        stream.end(None if settled is None else settled.frame)
+        if not await watch.finish() and settled is not None:
+            await send_json(visit.send, settled.frame, status=HTTP_STATUS.get(settled.code, 200))
+
+    async def _settle(
+        self, visit: Visit, request: Request, caller: Caller, stream: _Stream, watch: Watch
+    ) -> Settled | None:
+        """The answer; None when the client took its request back, which in this revision it does by hanging up."""
+        taken_back = _TakenBack(asyncio.current_task())
+        watch.on_wait(lambda: taken_back.when(visit.line))
+        if request.method == "subscriptions/listen":
+            self._listeners.add(taken_back.now)
+        try:
+            return await self.stateless.settle(request, caller, stream)
+        except asyncio.CancelledError:
+            if not taken_back.is_meant():
+                raise
+            return None
         finally:
-            remove()
+            taken_back.forget()
+            self._listeners.discard(taken_back.now)
 
-    async def _deliver(self, send: Send, stream: _Stream, task: "asyncio.Task[Settled]") -> None:
-        if not stream.is_open and task.done():
-            if not task.cancelled():
-                settled = task.result()
-                await send_json(send, settled.frame, status=HTTP_STATUS.get(settled.code, 200))
-            return
-        reader = stream.open()
-
-        def end(done: "asyncio.Task[Settled]") -> None:
-            if not done.cancelled():
-                reader.push(encode_event(done.result().frame))
-            reader.finish()
-
-        task.add_done_callback(end)
+    async def _write(self, send: Send, reader: Reader) -> None:
         await send_stream(send, reader, keepalive_s=self.keepalive_s)
 
     async def _check_headers(self, scope: Scope, request: Request, caller: Caller) -> None:

@@ -142,6 +142,8 @@ class Dispatcher:
             await self._abandon()
 
     def _begin_reading(self, channel: Channel) -> None:
+        if self._ended is None or self._ended.done():
+            return
         # Not a TaskGroup, which costs a quarter of a call: `serve` sees every one of these end.
         self._reader = asyncio.get_running_loop().create_task(self._read(channel))
         self._at_work.add(self._reader)
@@ -219,9 +221,13 @@ class Dispatcher:
             return await self.service.answer(request, outlet)
         except asyncio.CancelledError:
             # A withdrawal is meant for the request, not for the task that carries it; any other cancel goes on.
-            if not entry.withdrawn or entry.task is None or entry.task.uncancel() > 0:
+            if entry.withdrawn and entry.task is not None and entry.task.uncancel() == 0:
+                return self.service.withdrawn(request)
+            if entry.task is None or entry.task.cancelling():
                 raise
-            return self.service.withdrawn(request)
+            # Nobody cancelled this task: something was that its handler waited for, and the sender still waits.
+            log.exception("request cut off by a cancel not meant for it", extra={"method": request.method})
+            return refusal(request.id, LimenError("internal error; the hub's log has the details"))
         finally:
             del self._inbound[request.id]
 

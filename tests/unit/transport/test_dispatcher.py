@@ -373,6 +373,64 @@ async def _send_until_stuck(peer: Peer) -> int:
         return sent
 
 
+async def test_an_answer_cut_off_by_a_cancel_not_meant_for_it_is_still_an_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shared: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def wait(request: Request, _: Outlet) -> bytes:
+        return await shared
+
+    async with talking(Servant({"wait": wait})) as (peer, _, _):
+        await peer.tell("wait", 1)
+        await peer.tell("echo", 2)
+        assert (await peer.next())["id"] == 2
+        shared.cancel()
+        answer = await peer.next()
+        assert (answer["id"], answer["error"]["code"]) == (1, -32603)
+        await peer.tell("wait", 3)
+        assert (await peer.next())["error"]["code"] == -32603
+        await peer.tell("echo", 4)
+        assert (await peer.next())["id"] == 4
+    assert "request cut off by a cancel not meant for it" in caplog.messages
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_dispatcher_that_is_cancelled_leaves_nothing_running(turns: int) -> None:
+    before = asyncio.all_tasks()
+    ours, theirs = memory_pair()
+    dispatcher = Dispatcher(Servant(), ours.send)
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(dispatcher.serve(ours))
+        await asyncio.sleep(0)
+        for number in range(3):
+            await theirs.send(encode_request(number, "hang"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        serving.cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+async def test_requests_that_never_wait_do_not_keep_everybody_else_waiting() -> None:
+    async with talking(capacity=5000) as (peer, _, _):
+        for number in range(5000):
+            await peer.channel.send(encode_request(number, "echo"))
+        turns = 0
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(_read(peer, 5000))
+            while not reading.done():
+                turns += 1
+                await asyncio.sleep(0)
+        assert turns > 5
+
+
+async def _read(peer: Peer, frames: int) -> None:
+    for _ in range(frames):
+        await peer.next()
+
+
 async def test_requests_past_the_most_that_may_be_in_flight_are_refused_one_by_one() -> None:
     gate = asyncio.Event()
 
