@@ -294,6 +294,17 @@ async def test_a_listener_is_acknowledged_first_and_then_told_what_it_asked_for(
 
 
 @requirement("stateless.listen")
+async def test_a_listener_is_not_granted_a_resource_it_cannot_see_and_the_try_is_recorded(stateless: Client) -> None:
+    wanted = {"resourceSubscriptions": ["x://note", "x://nowhere"]}
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(stateless.ask("subscriptions/listen", {"notifications": wanted}))
+        ack = await stateless.hear("notifications/subscriptions/acknowledged")
+        assert ack["params"]["notifications"] == {"resourceSubscriptions": ["x://note"]}
+        assert stateless.house.trail.outcomes == ["ok", "not_found"]
+        task.cancel()
+
+
+@requirement("stateless.listen")
 async def test_two_listeners_hear_each_under_its_own_id(stateless: Client) -> None:
     async with asyncio.TaskGroup() as group:
         listeners = [

@@ -14,7 +14,7 @@ T = TypeVar("T")
 TERMINATED = 128 + signal.SIGTERM
 
 GC_THRESHOLDS = (10_000, 20, 50)
-"""A call leaves hundreds of short-lived objects and no cycles; looking for cycles every 700 costs more than it finds."""
+"""A call leaves hundreds of short-lived objects and no cycles; looking for some every 700 costs more than it finds."""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -17,6 +17,10 @@ __all__ = ["LIVE", "EventLog", "FirstSign", "Reader"]
 LIVE: Final = "live"
 """The stream of what belongs to no request."""
 RETRY_MS: Final = 500
+KEPT_BYTES: Final = 8 * 1024 * 1024
+"""What one session may keep for replay, however few events that is."""
+WAITING_BYTES: Final = 16 * 1024 * 1024
+"""What may wait for one reader; one more event than this is too much."""
 _ID_DIGITS: Final = 18
 
 
@@ -50,6 +54,7 @@ class Reader:
         self._limit = limit
         self._evict = evict
         self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
         self._wake = asyncio.Event()
         self.is_done = False
 
@@ -57,12 +62,13 @@ class Reader:
         """Queue a chunk, or give the reader up when it is too far behind."""
         if self.is_done:
             return
-        if len(self._waiting) >= self._limit:
+        if len(self._waiting) >= self._limit or (self._waiting and self._waiting_bytes > WAITING_BYTES):
             self.finish()
             self._waiting.clear()
             self._evict()
             return
         self._waiting.append(chunk)
+        self._waiting_bytes += len(chunk)
         self._wake.set()
 
     @property
@@ -88,6 +94,7 @@ class Reader:
             return None
         chunk = b"".join(self._waiting)
         self._waiting.clear()
+        self._waiting_bytes = 0
         return chunk
 
 
@@ -95,7 +102,9 @@ class EventLog:
     """All streams of one session."""
 
     def __init__(self, capacity: int) -> None:
-        self._kept: deque[tuple[int, str, bytes]] = deque(maxlen=capacity)
+        self._capacity = capacity
+        self._kept: deque[tuple[int, str, bytes]] = deque()
+        self._kept_bytes = 0
         self._readers: dict[str, Reader] = {}
         self._open: set[str] = {LIVE}
         self._last = 0
@@ -115,7 +124,7 @@ class EventLog:
     def publish(self, stream: str, frame: bytes, *, last: bool = False) -> None:
         """Number a frame, keep it, and pass it to the stream's reader; `last` ends the stream."""
         chunk = encode_event(frame, self._next_id(stream))
-        self._kept.append((self._last, stream, chunk))
+        self._keep(stream, chunk)
         reader = self._readers.get(stream)
         if reader is not None:
             reader.push(chunk)
@@ -124,6 +133,13 @@ class EventLog:
         if last:
             self._open.discard(stream)
             self.detach(stream)
+
+    def _keep(self, stream: str, chunk: bytes) -> None:
+        kept = self._kept
+        kept.append((self._last, stream, chunk))
+        self._kept_bytes += len(chunk)
+        while kept and (len(kept) > self._capacity or self._kept_bytes > KEPT_BYTES):
+            self._kept_bytes -= len(kept.popleft()[2])
 
     def primer(self, stream: str) -> bytes:
         """The first event of a response: an id to come back with, and how soon to."""

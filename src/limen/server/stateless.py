@@ -1,6 +1,5 @@
 """Revision 2026-07-28: every request brings its own envelope, and nothing is remembered between two of them."""
 
-import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -8,22 +7,20 @@ import orjson
 from msgspec.structs import replace
 
 from limen.calls.call import Caller, InputRequired
-from limen.calls.changes import Change, ListChanged, ResourceUpdated
 from limen.errors import InvalidArguments, MethodNotFound, Overloaded, UnsupportedVersion
-from limen.protocol.frames import Request, encode_notification
+from limen.protocol.frames import Request
 from limen.protocol.methods import CACHEABLE
 from limen.protocol.versions import (
     META_CLIENT_CAPABILITIES,
     META_SERVER_INFO,
-    META_SUBSCRIPTION,
     META_VERSION,
     STATELESS_REVISION,
 )
 from limen.server.answers import Settled, settle
 from limen.server.exchange import StatelessExchange
+from limen.server.listening import listen
 from limen.server.methods import METHODS, Turn
-from limen.server.params import CallParams, ListenParams, Meta, Params, RetryParams, SubscriptionFilter, read_params
-from limen.server.session import LIST_CHANGED
+from limen.server.params import CallParams, ListenParams, Meta, Params, RetryParams, read_params
 from limen.server.surface import Surface
 from limen.shapes import is_object
 from limen.transport.dispatcher import Outlet
@@ -80,32 +77,33 @@ class Stateless:
     async def _result(self, request: Request, caller: Caller, outlet: Outlet) -> bytes:
         method = METHODS.get(request.method)
         if method is None:
-            return await self._own_method(request, outlet)
+            return await self._own_method(request, caller, outlet)
         params = method.read(request)
-        self.check_envelope(params.meta)
-        caller = _named(caller, params.meta)
-        exchange = StatelessExchange(
-            params.meta.client_capabilities,
-            outlet,
-            params.meta.progress_token,
-            params.meta.log_level,
-            self._answers(request, params, caller),
-        )
+        turn = self._turn(request, params, caller, outlet)
         try:
-            result = await method.handle(Turn(self.surface.pipeline, request, caller, exchange), params)
+            result = await method.handle(turn, params)
         except InputRequired as pause:
-            return self._ask(pause, _binding(request, params, caller))
+            return self._ask(pause, _binding(request, params, turn.caller))
         return self._shape(result, is_cacheable=request.method in CACHEABLE)
 
-    async def _own_method(self, request: Request, outlet: Outlet) -> bytes:
+    def _turn(self, request: Request, params: Params, caller: Caller, outlet: Outlet) -> Turn:
+        meta = params.meta
+        self.check_envelope(meta)
+        caller = _named(caller, meta)
+        answers = self._answers(request, params, caller)
+        exchange = StatelessExchange(meta.client_capabilities, outlet, meta.progress_token, meta.log_level, answers)
+        return Turn(self.surface.pipeline, request, caller, exchange)
+
+    async def _own_method(self, request: Request, caller: Caller, outlet: Outlet) -> bytes:
         match request.method:
             case "server/discover":
                 self.check_envelope(read_params(_decode_any, request.params).meta)
                 return self._shape(self._discovery(), is_cacheable=True)
             case "subscriptions/listen":
                 params = read_params(_decode_listen, request.params)
-                self.check_envelope(params.meta)
-                return await self._listen(request, params.notifications, outlet)
+                turn = self._turn(request, params, caller, outlet)
+                await listen(turn, params.notifications, self.surface.changes, outlet)
+                raise Overloaded("this listener reads too slowly; listen again and list anew")
             case unknown:
                 self.check_envelope(read_params(_decode_any, request.params).meta)
                 raise MethodNotFound(f"no method {unknown!r} in {STATELESS_REVISION}", method=unknown)
@@ -180,53 +178,12 @@ class Stateless:
             }
         )
 
-    async def _listen(self, request: Request, wanted: SubscriptionFilter, outlet: Outlet) -> bytes:
-        """Acknowledge, then pass on what was asked for, until the client goes away."""
-        tag = {META_SUBSCRIPTION: request.id}
-        queue: asyncio.Queue[bytes] = asyncio.Queue(LISTEN_QUEUE)
-        overrun = asyncio.Event()
-
-        def hear(change: Change) -> None:
-            frame = _news(change, wanted, tag)
-            if frame is not None:
-                if queue.full():
-                    overrun.set()
-                else:
-                    queue.put_nowait(frame)
-
-        stop = self.surface.changes.listen(hear)
-        try:
-            ack = {"_meta": tag, "notifications": wanted}
-            await outlet(encode_notification("notifications/subscriptions/acknowledged", msgspec.json.encode(ack)))
-            while not overrun.is_set():
-                await outlet(await queue.get())
-        finally:
-            stop()
-        raise Overloaded("this listener reads too slowly; listen again and list anew")
-
 
 def _named(caller: Caller, meta: Meta) -> Caller:
     info = meta.client_info
     if not is_object(info):
         return caller
     return replace(caller, client=f"{info.get('name', '')}/{info.get('version', '')}")
-
-
-def _news(change: Change, wanted: SubscriptionFilter, tag: dict[str, Any]) -> bytes | None:
-    match change:
-        case ResourceUpdated(uri=uri):
-            if uri not in (wanted.resource_subscriptions or ()):
-                return None
-            params = {"_meta": tag, "uri": uri}
-            return encode_notification("notifications/resources/updated", msgspec.json.encode(params))
-        case ListChanged(kind=kind):
-            asked = {
-                "tool": wanted.tools_list_changed,
-                "prompt": wanted.prompts_list_changed,
-                "resource": wanted.resources_list_changed,
-                "template": wanted.resources_list_changed,
-            }[kind]
-            return encode_notification(LIST_CHANGED[kind], msgspec.json.encode({"_meta": tag})) if asked else None
 
 
 def _binding(request: Request, params: Params, caller: Caller) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 COMPLETIONS_MAX = 100
+SUBSCRIPTIONS = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
+"""Ways to ask for news of a resource; a toolset publishes it, and has nothing to do for each listener."""
 
 Completions = Mapping[str, Callable[[str], Sequence[str]]]
 
@@ -172,12 +174,12 @@ class Toolset:
     def run(self, call: Call, capability: Capability) -> Coroutine[Any, Any, Result]:
         """Do it."""
         known = self._found.get((call.kind, call.name))
-        if known is None or call.method in ("resources/subscribe", "resources/unsubscribe"):
+        if known is None or call.method in SUBSCRIPTIONS:
             return self._run_pattern(call)
         return known[1](call)
 
     async def _run_pattern(self, call: Call) -> Result:
-        if call.method in ("resources/subscribe", "resources/unsubscribe"):
+        if call.method in SUBSCRIPTIONS:
             return Result(b"{}")
         for pattern, _, template in self._patterns:
             values = uritemplates.match(pattern, call.name)

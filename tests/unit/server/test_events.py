@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limen.server.events import LIVE, EventLog, Reader
+from limen.server.events import KEPT_BYTES, LIVE, WAITING_BYTES, EventLog, Reader
 from limen.transport.sse import Event, EventParser
 from tests.requirements import requirement
 
@@ -215,6 +215,31 @@ async def test_the_oldest_events_go_first() -> None:
     parser.feed(primer)
     log.replay(parser.last_event_id, reader)
     assert await data(reader) == ["7", "8", "9"]
+
+
+@requirement("stream.bounded-buffer")
+async def test_a_few_large_events_are_kept_no_longer_than_many_small_ones() -> None:
+    log, reader = EventLog(1000), a_reader()
+    parser = EventParser(1000)
+    parser.feed(log.primer(LIVE))
+    large = b"x" * (KEPT_BYTES // 3)
+    for _ in range(5):
+        log.publish(LIVE, large)
+    log.replay(parser.last_event_id, reader)
+    replayed = await reader.next(5)
+    assert replayed is not None
+    assert replayed.count(b"data:") == 2
+
+
+@requirement("stream.slow-reader")
+async def test_a_reader_behind_by_too_many_bytes_is_dropped() -> None:
+    log, line = EventLog(10), Line()
+    slow = a_reader(limit=100, line=line)
+    log.attach(LIVE, slow)
+    log.publish(LIVE, b"x" * (WAITING_BYTES + 1))
+    assert line.evicted == 0, "one large event is no reason"
+    log.publish(LIVE, b"y")
+    assert (line.evicted, slow.is_done) == (1, True)
 
 
 @requirement("stream.slow-reader")
