@@ -10,14 +10,14 @@ INSTALLER := pyproject.toml tools/install.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format docs lock clean
+.PHONY: help run test check check-types check-style check-tree format docs lock clean
 
 help: ## list these commands
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## / {sub("%", "NAME", $$1); printf "  make %-15s %s\n", $$1, $$2}' Makefile
 	@printf '\n  benchmarks: %s\n  campaigns:  %s\n' \
 	  "$(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))" \
 	  "$(patsubst tests/campaigns/%/__main__.py,campaign-%,$(wildcard tests/campaigns/*/__main__.py)) \
-	  $(patsubst tests/campaigns/%.py,campaign-%,$(filter-out %/__init__.py,$(wildcard tests/campaigns/*.py)))"
+	  $(patsubst tests/campaigns/%.py,campaign-%,$(filter-out %/__init__.py tests/campaigns/test_%,$(wildcard tests/campaigns/*.py)))"
 
 run: $(RUN) ## install what is needed and start the hub
 	@exec $(BIN)/limen serve $(ARGS)
@@ -26,9 +26,16 @@ test: $(DEV) $(NPM) check ## install what tests need, then run every check and e
 	$(BIN)/python -m pytest --ignore=tests/arch $(ARGS)
 
 check: $(DEV) ## format, lint, types, import contracts and architecture, without running Limen
+	@$(MAKE) --no-print-directory --output-sync --jobs=3 check-types check-style check-tree
+
+check-types:
+	$(BIN)/basedpyright
+
+check-style:
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/basedpyright
+
+check-tree:
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest --quiet tests/arch
 
