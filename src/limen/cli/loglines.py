@@ -11,6 +11,7 @@ from limen.shapes import is_object
 __all__ = ["start_logging"]
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_FACT_CHARS = 200
 
 
 def start_logging(level: str, stream: TextIO) -> None:
@@ -36,7 +37,12 @@ class _Lines(logging.Formatter):
         return line
 
 
+def _cut(text: str) -> str:
+    # A fact may be as long as a client cared to make it.
+    return text if len(text) <= _FACT_CHARS else f"{text[:_FACT_CHARS]}… ({len(text)} characters)"
+
+
 def _shown(key: str, value: object) -> str:
     masked = redact_value({key: value})
-    text = printable(str(masked[key] if is_object(masked) else masked))
+    text = printable(_cut(str(masked[key] if is_object(masked) else masked)))
     return f'"{text}"' if not text or " " in text else text

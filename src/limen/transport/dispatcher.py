@@ -196,7 +196,7 @@ class Dispatcher:
             return
         if len(self._at_work) > MAX_IN_FLIGHT:
             # Sent from the reading task: a client that does not read its answers is not read from either.
-            await self.outlet(refusal(request.id, Overloaded(f"{MAX_IN_FLIGHT} requests are in flight already")))
+            await self.outlet(_overloaded(request))
             return
         self._in_a_row += 1
         if self._in_a_row % BREATH == 0:
@@ -216,6 +216,8 @@ class Dispatcher:
         """Answer one request in the current task."""
         if request.id in self._inbound:
             return _duplicate(request)
+        if len(self._inbound) >= MAX_IN_FLIGHT:
+            return _overloaded(request)
         entry = self._inbound[request.id] = _Inbound(request.method, asyncio.current_task())
         try:
             return await self.service.answer(request, outlet)
@@ -371,6 +373,10 @@ def _take_back(entry: _Inbound) -> None:
 
 def _duplicate(request: Request) -> bytes:
     return refusal(request.id, DuplicateRequest(f"request id {request.id!r} is still in flight", field="id"))
+
+
+def _overloaded(request: Request) -> bytes:
+    return refusal(request.id, Overloaded(f"{MAX_IN_FLIGHT} requests are in flight already"))
 
 
 def _with_token(params: bytes, token: RequestId) -> bytes:

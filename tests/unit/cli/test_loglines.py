@@ -51,3 +51,9 @@ def test_a_record_cannot_forge_another_line(lines: StringIO) -> None:
     log.warning("bad name", extra={"value": "x\nerror limen: forged\x1b[2J"})
     assert lines.getvalue().count("\n") == 1
     assert "\x1b" not in lines.getvalue()
+
+
+def test_a_fact_is_cut_where_nobody_would_read_on(lines: StringIO) -> None:
+    log.info("request failed", extra={"request_id": "x" * 2_000_000})
+    assert len(lines.getvalue()) < 1000
+    assert "(2000000 characters)" in lines.getvalue()
