@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.house import DENIED, House, RuleBook, a_caller, a_house
 from tests.requirements import requirement
-from tests.road.doors import STATELESS, Client
+from tests.road.doors import SESSION, STATELESS, Client, hello, open_client, open_memory
 from tests.road.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
@@ -25,6 +26,7 @@ async def test_tools_are_listed_completely_and_in_a_fixed_order(client: Client) 
         "pair",
         "let_go",
         "write",
+        "routed",
     ]
     assert listed[0] == listed[1]
     assert listed[0][0]["inputSchema"]["required"] == ["text"]
@@ -192,6 +194,33 @@ async def test_tools_resources_prompts_and_completions_all_leave_a_record(client
     await client.result("completion/complete", {"ref": ref, "argument": {"name": "name", "value": ""}})
     names = [name for phase, name, _ in client.house.trail.rows if phase == "outcome"]
     assert names == ["echo", "x://note", "greet", "greet"]
+
+
+@requirement("road.hidden")
+@pytest.mark.parametrize("revision", [SESSION, STATELESS])
+async def test_what_a_tier_does_not_cover_is_neither_listed_nor_callable(
+    house: House, workshop: Workshop, revision: str
+) -> None:
+    async with open_memory(house, caller=a_caller(tier="read")) as wire:
+        client = Client(wire, revision, "memory", house)
+        if revision == SESSION:
+            await client.result("initialize", hello())
+        assert "write" not in [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
+        error = await client.error("tools/call", {"name": "write", "arguments": {"text": "a"}})
+        assert (error["code"], error["data"]["code"], workshop.wrote) == (-32602, "not_found", [])
+
+
+@requirement("road.denied")
+@pytest.mark.parametrize(("transport", "revision"), [("memory", SESSION), ("http", SESSION), ("http", STATELESS)])
+async def test_a_denied_call_runs_nothing_and_names_its_rule(workshop: Workshop, transport: str, revision: str) -> None:
+    house = a_house(providers={"w": workshop.toolset}, policy=RuleBook(DENIED))
+    async with open_client(house, transport, revision) as client:
+        error = await client.error("tools/call", {"name": "write", "arguments": {"text": "a"}})
+        assert (error["code"], error["data"]) == (-32003, {"code": "denied", "rule": "test-denies"})
+        assert (await client.error("resources/read", {"uri": "x://note"}))["data"]["code"] == "denied"
+        assert (await client.error("prompts/get", {"name": "greet"}))["data"]["code"] == "denied"
+        assert workshop.wrote == []
+        assert house.trail.outcomes == ["denied"] * 3
 
 
 @requirement("audit.unwritable-refuses", "audit.unwritable-reads")

@@ -273,6 +273,21 @@ async def test_a_header_that_comes_twice_is_refused(hub: Hub) -> None:
 
 
 @requirement("stateless.headers")
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [("a", 200), ("=?base64?YQ==?=", 200), (None, 400), ("b", 400), ("", 400), ("=?base64?Yg==?=", 400)],
+)
+async def test_an_argument_that_travels_in_a_header_must_be_the_same_in_both(
+    hub: Hub, house: House, header: str | None, status: int
+) -> None:
+    message = modern("tools/call", name="routed", arguments={"text": "a"})
+    answered = await post(hub, message, headers_of("tools/call", "routed", mcp_param_text=header))
+    assert answered[0] == status
+    assert status == 200 or answered[1]["error"]["code"] == -32020
+    assert house.trail.outcomes == (["ok"] if status == 200 else [])
+
+
+@requirement("stateless.headers")
 async def test_a_resource_is_named_by_its_uri(hub: Hub) -> None:
     message = modern("resources/read", uri="x://note")
     assert (await post(hub, message, headers_of("resources/read", "x://note")))[0] == 200

@@ -304,6 +304,27 @@ async def test_a_listener_is_not_granted_a_resource_it_cannot_see_and_the_try_is
         task.cancel()
 
 
+@requirement("stateless.listen", "road.one-way")
+async def test_a_listener_is_not_told_of_resources_it_may_not_use(stateless: Client) -> None:
+    wanted = {"resourceSubscriptions": ["x://note", "x://nothing", "x://page/1", "x://note"]}
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(stateless.ask("subscriptions/listen", {"notifications": wanted}, message_id="ears"))
+        granted = (await stateless.wire.news.get())["params"]["notifications"]
+        assert granted == {"resourceSubscriptions": ["x://note", "x://page/1"]}
+        for uri in ("x://nothing", "x://page/2", "x://page/1"):
+            stateless.house.changes.publish(ResourceUpdated(uri))
+        assert (await stateless.wire.news.get())["params"]["uri"] == "x://page/1"
+        assert stateless.house.trail.outcomes == ["ok", "not_found", "ok"]
+        task.cancel()
+
+
+@requirement("stateless.listen")
+async def test_a_listener_cannot_ask_for_endless_resources(stateless: Client) -> None:
+    wanted = {"resourceSubscriptions": [f"x://{number}" for number in range(1001)]}
+    error = await stateless.error("subscriptions/listen", {"notifications": wanted})
+    assert error["code"] == -32602
+
+
 @requirement("stateless.listen")
 async def test_two_listeners_hear_each_under_its_own_id(stateless: Client) -> None:
     async with asyncio.TaskGroup() as group:

@@ -39,6 +39,13 @@ class AskArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about: str = ""
 
 
+ROUTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "x-mcp-header": "Text"}, "times": {"type": "integer"}},
+    "required": ["text"],
+}
+
+
 class Workshop:
     """The tools, and the events by which a test follows them."""
 
@@ -60,6 +67,7 @@ class Workshop:
                 Tool("pair", "Asks the client two things at once.", Nothing, self.pair),
                 Tool("let_go", "Lets go of its stream, then answers.", Nothing, self.let_go),
                 Tool("write", "Changes something.", EchoArgs, self.write, action="write", tier="write"),
+                Tool("routed", "Has a header for its argument.", EchoArgs, self.echo, input_schema=ROUTED),
             ],
             resources=[Resource("x://note", "note", "A note.", self.note)],
             templates=[

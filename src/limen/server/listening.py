@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from limen.calls.changes import Change, ChangeFeed, ListChanged, ResourceUpdated
-from limen.errors import Denied, NotFound
+from limen.errors import Denied, InvalidArguments, NotFound
 from limen.protocol.frames import encode_notification
 from limen.protocol.versions import META_SUBSCRIPTION
 from limen.server.methods import Turn
@@ -18,6 +18,8 @@ from limen.transport.dispatcher import Outlet
 __all__ = ["listen"]
 
 LISTEN_QUEUE: Final = 256
+MAX_RESOURCES: Final = 1000
+"""Each walks the road before anything is heard."""
 
 
 async def listen(turn: Turn, wanted: SubscriptionFilter, changes: ChangeFeed, outlet: Outlet) -> None:
@@ -49,6 +51,10 @@ async def _agree(turn: Turn, wanted: SubscriptionFilter) -> SubscriptionFilter:
     """The filter without resources the caller may not use: a subscription takes the road like any other use."""
     if not wanted.resource_subscriptions:
         return wanted
+    if len(wanted.resource_subscriptions) > MAX_RESOURCES:
+        raise InvalidArguments(
+            f"notifications.resourceSubscriptions: {MAX_RESOURCES} at the most", field="resourceSubscriptions"
+        )
     granted: list[str] = []
     for uri in dict.fromkeys(wanted.resource_subscriptions):
         try:

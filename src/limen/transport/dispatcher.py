@@ -48,6 +48,8 @@ BREATH = 64
 """So many requests are answered in a row before others get their turn."""
 DRAIN_S = 2.0
 """How long requests in flight may still finish after the other side stopped sending."""
+ABANDON_S = 5.0
+"""How long a cancelled request may take to clean up."""
 FAREWELL_S = 1.0
 """How long telling the other side that we gave up may take."""
 
@@ -350,11 +352,13 @@ class Dispatcher:
             await asyncio.wait(self._at_work, timeout=DRAIN_S)
 
     async def _abandon(self) -> None:
-        """Cancel what is still in flight, and see it end."""
+        """Cancel what is still in flight, and see it end; one that will not is reported and left behind."""
         for task in self._at_work:
             task.cancel()
         if self._at_work:
-            await asyncio.wait(self._at_work)
+            _, stuck = await asyncio.wait(self._at_work, timeout=ABANDON_S)
+            if stuck:
+                log.error("requests ignore their cancellation", extra={"count": len(stuck)})
 
     def close(self) -> None:
         """Fail whatever still waits for an answer."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from limen.errors import ChannelClosed, ProtocolError, RemoteError, RequestTimeout
 from limen.protocol.frames import Notification, Request, encode_error, encode_reply, encode_request
@@ -112,6 +114,62 @@ async def test_requests_in_flight_at_once_are_answered_as_they_finish() -> None:
         for name in ("c", "a", "b"):
             gates[name].set()
             assert (await peer.next())["id"] == name
+
+
+STEPS = st.lists(st.sampled_from(["echo", "yield", "wait", "cancel", "open", "bad", "tell", "turn"]), max_size=40)
+
+
+class Script:
+    """A peer that does one odd thing after the other, and knows which answers it is due."""
+
+    def __init__(self, peer: Peer, gates: list[asyncio.Event]) -> None:
+        self.peer = peer
+        self.gates = gates
+        self.due: list[str] = []
+
+    async def do(self, step: str, number: int) -> None:
+        match step:
+            case "echo" | "yield" | "wait":
+                self.due.append(str(number))
+                await self.peer.tell(step, str(number))
+            case "cancel":
+                await self.peer.tell("notifications/cancelled", requestId=self.due[-1] if self.due else "")
+            case "open":
+                self.gates.append(asyncio.Event())
+                self.gates[-2].set()
+            case "bad":
+                self.due.append("None")
+                await self.peer.channel.send(b"{")
+            case "tell":
+                await self.peer.tell("notifications/something")
+            case _:
+                await asyncio.sleep(0)
+
+
+@requirement("dispatch.concurrent", "dispatch.cancel-in", "wire.bad-json")
+@given(STEPS)
+async def test_whatever_the_order_every_request_is_answered_exactly_once(steps: list[str]) -> None:
+    gates = [asyncio.Event()]
+
+    async def wait(request: Request, _: Outlet) -> bytes:
+        await gates[-1].wait()
+        return encode_reply(request.id, b"{}")
+
+    async def turn(request: Request, _: Outlet) -> bytes:
+        await asyncio.sleep(0)
+        return encode_reply(request.id, b"{}")
+
+    async with talking(Servant({"wait": wait, "yield": turn}), capacity=200) as (peer, _, servant):
+        script = Script(peer, gates)
+        for number, step in enumerate([*steps, "echo"]):
+            await script.do(step, number)
+        answered = [str((await peer.next())["id"])]
+        for gate in gates:
+            gate.set()
+        while len(answered) < len(script.due):
+            answered.append(str((await peer.next())["id"]))
+        assert sorted(answered) == sorted(script.due)
+        assert len(servant.heard) == steps.count("tell")
 
 
 @requirement("wire.duplicate-id")
