@@ -3,7 +3,7 @@
 Limen and the official SDK's server run in the same minutes, turn by turn, so that a busy machine is
 busy for both; each ratio is the median of its rounds. Limen's audit is on, in a folder on disk.
 
-`stdio_cpu_ratio` and `http_cpu_ratio` weigh one call alone and one call among 32 the same: Limen's CPU for both over the
+`stdio_cpu_ratio` and `http_cpu_ratio` weigh one call alone and one among 32 the same: Limen's CPU for both over the
 SDK's. The ratio of each stands beside them.
 """
 
