@@ -129,6 +129,9 @@ class Dispatcher:
     _reader: "asyncio.Task[None] | None" = None
     _ended: "asyncio.Future[None] | None" = None
     _in_a_row: int = 0
+    _is_answering: bool = False
+    """Whether the task that reads is busy with a request."""
+    _is_relief_due: bool = False
 
     async def serve(self, channel: Channel) -> None:
         """Read the channel to its end and answer every request; returns after the last of them."""
@@ -144,8 +147,6 @@ class Dispatcher:
             await self._abandon()
 
     def _begin_reading(self, channel: Channel) -> None:
-        if self._ended is None or self._ended.done():
-            return
         # Not a TaskGroup, which costs a quarter of a call: `serve` sees every one of these end.
         self._reader = asyncio.get_running_loop().create_task(self._read(channel))
         self._at_work.add(self._reader)
@@ -204,7 +205,10 @@ class Dispatcher:
         if self._in_a_row % BREATH == 0:
             # Answers that never wait would otherwise keep everybody else waiting.
             await asyncio.sleep(0)
-        relief = asyncio.get_running_loop().call_soon(self._begin_reading, channel)
+        if not self._is_relief_due:
+            self._is_relief_due = True
+            asyncio.get_running_loop().call_soon(self._relieve, channel)
+        self._is_answering = True
         try:
             reply = await self.answer(request, self.outlet)
             if reply is not None:
@@ -212,7 +216,15 @@ class Dispatcher:
         except ChannelClosed:
             log.info("reply dropped, the client is gone", extra={"request_id": request.id})
         finally:
-            relief.cancel()
+            if self._reader is asyncio.current_task():
+                self._is_answering = False
+
+    def _relieve(self, channel: Channel) -> None:
+        """Have the channel read by another task if the one that reads it waits for an answer; runs when it waits."""
+        self._is_relief_due = False
+        if self._is_answering and self._ended is not None and not self._ended.done():
+            self._is_answering = False
+            self._begin_reading(channel)
 
     async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
         """Answer one request in the current task."""
