@@ -387,11 +387,13 @@ async def test_rows_that_others_cut_off_are_missed_aloud_and_hold_up_nobody(
             lost = await record(trail)
             (spool,) = spools_beside(path)
             os.truncate(spool, 10)
+            spliced = await record(trail)
         await trail.flush()
         write = await record(trail, action="write")
     assert "audit spool is damaged" in caplog.messages
     phases = phases_of(path)
-    assert (phases.get(lost.id), phases[write.id]) == (None, BOTH)
+    assert (phases.get(lost.id), phases[spliced.id], phases[write.id]) == (None, ["outcome"], BOTH)
+    assert len(AuditLog(path).list()) == 3
 
 
 async def test_where_files_cannot_be_locked_reads_go_the_way_of_writes(
@@ -414,6 +416,25 @@ async def test_where_files_cannot_be_locked_reads_go_the_way_of_writes(
     monkeypatch.setattr(fcntl, "flock", refuse)
     assert len(AuditLog(path).list()) == 3
     assert len(spools_beside(path)) == 1
+
+
+async def test_a_spool_taken_for_an_orphan_when_it_is_new_is_replaced(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(file: int, operation: int) -> None:
+        raise BlockingIOError
+
+    async with open_audit(path) as trail:
+        await trail.flush()
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        first = await record(trail)
+        assert phases_of(path)[first.id] == BOTH
+        monkeypatch.undo()
+        second = await record(trail)
+        AuditLog(path).list()  # finds the one that is nobody's
+        assert len(spools_beside(path)) == 1
+        await trail.flush()
+        assert phases_of(path)[second.id] == BOTH
 
 
 def test_no_more_rows_are_spooled_than_may_wait(path: Path) -> None:

@@ -97,7 +97,7 @@ class AuditTrail:
             self._spool.append(lines, 2)
         except StoreUnavailable:
             # Perhaps the database can still be written, or says better why not.
-            return self._hand_over(_bodies(lines))
+            return self._hand_over(lines[:-1].split(b"\n"))
         return None
 
     async def flush(self) -> None:
@@ -118,13 +118,13 @@ class AuditTrail:
         """Write every row that was accepted and end the thread, within CLOSE_GRACE_S."""
         if self._is_closed:
             return
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
         self._publish(self._aging)
         self._publish(self._young)
         self._spool.retire()
         self._submit([self._rows.intent(*read) for reads in (self._aging, self._young) for read in reads.values()])
-        self._is_closed = True
         self._writer.stop()
         try:
             async with asyncio.timeout(CLOSE_GRACE_S):
@@ -186,7 +186,7 @@ class AuditTrail:
         self._spool.retire_if_due()
         if self._spool.waiting and self._moving is None:
             self._moving = self._submit()
-        if self._aging or self._spool.waiting:
+        if self._timer is None and (self._aging or self._spool.waiting):
             self._arm()
 
     def _settle(self, report: Report) -> None:
@@ -197,16 +197,20 @@ class AuditTrail:
             self._queued -= len(errand.bodies)
             if errand is self._moving:
                 self._moving = None
-            is_waited_for = errand.done is not None and not errand.done.done()
-            if report.error is None or (errand.has_happened and self._is_spooled(errand.bodies)):
-                if errand.done is not None and is_waited_for:
-                    errand.done.set_result(None)
-            elif errand.done is not None and is_waited_for:
-                errand.done.set_exception(AuditUnavailable(f"no audit row can be kept: {report.error}"))
-            elif errand.bodies:
-                log.error("audit rows lost", extra={"rows": len(errand.bodies), "reason": str(report.error)})
+            self._answer(errand, report.error)
         if report.is_last and not self._ended.done():
             self._ended.set_result(None)
+
+    def _answer(self, errand: Errand, error: StoreUnavailable | None) -> None:
+        if error is not None and errand.has_happened and self._is_spooled(errand.bodies):
+            error = None
+        if errand.done is None or errand.done.done():
+            if error is not None and errand.bodies:
+                log.error("audit rows lost", extra={"rows": len(errand.bodies), "reason": str(error)})
+        elif error is None:
+            errand.done.set_result(None)
+        else:
+            errand.done.set_exception(AuditUnavailable(f"no audit row can be kept: {error}"))
 
     def _is_spooled(self, bodies: Sequence[bytes]) -> bool:
         try:

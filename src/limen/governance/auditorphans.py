@@ -4,14 +4,12 @@ import logging
 from contextlib import closing
 from pathlib import Path
 
-import orjson
-
 from limen.db.hubsql import HUB_STEPS
 from limen.db.migrations import migrate
 from limen.db.sqlite import connect
 from limen.errors import StoreUnavailable
 from limen.governance.auditchain import Chain
-from limen.governance.auditspool import SpoolFile, claimed, spools_of
+from limen.governance.auditspool import SpoolFile, claimed, is_row, spools_of
 
 __all__ = ["adopt_orphans", "bring_home"]
 
@@ -70,20 +68,10 @@ def _move(chain: Chain, orphan: SpoolFile) -> None:
             is_done = start >= end
             if not is_done:
                 piece = orphan.read(start, end)
-                rows = [row for row in piece.rows if _is_row(row, orphan)]
+                # After a power cut a file may hold blocks that were never written.
+                rows = [row for row in piece.rows if is_row(row)]
                 chain.append(rows)
                 chain.note_moved(orphan.name, piece.end)
                 count += len(rows)
     if count:
         log.warning("audit rows of a dead process recovered", extra={"rows": count})
-
-
-def _is_row(line: bytes, orphan: SpoolFile) -> bool:
-    # After a power cut a file may hold blocks that were never written.
-    try:
-        if isinstance(orjson.loads(line), dict):
-            return True
-    except orjson.JSONDecodeError:
-        pass
-    log.error("audit spool holds what is no row", extra={"spool": orphan.name, "bytes": len(line)})
-    return False

@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import orjson
 from msgspec import Struct
 
 from limen.errors import AuditUnavailable, StoreUnavailable
 
-__all__ = ["Mark", "Piece", "Spool", "SpoolFile", "claimed", "spools_of"]
+__all__ = ["Mark", "Piece", "Spool", "SpoolFile", "claimed", "is_row", "spools_of"]
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class SpoolFile(Struct, frozen=True, eq=False, gc=False):
         if len(data) < wanted or rest == wanted:
             # Somebody else cut it short or scribbled over it: the rows that are left are taken, the rest is gone.
             log.error("audit spool is damaged", extra={"spool": self.name, "bytes": wanted - len(data) + rest})
-            return Piece(rows, start + wanted)
+            return Piece([row for row in rows if is_row(row)], start + wanted)
         return Piece(rows, start + wanted - rest)
 
     def is_intact(self, end: int) -> bool:
@@ -109,7 +110,7 @@ class Mark(Struct, frozen=True, gc=False):
 
 
 class Spool:
-    """The spool of this process, a new file whenever one is long. It never waits for a lock or for the disk."""
+    """The spool of this process, a new file whenever one is long; appending waits for no lock and no sync."""
 
     def __init__(self, database: Path) -> None:
         self.can_lock = sys.platform != "win32"
@@ -212,6 +213,17 @@ class Spool:
         except OSError:
             # Nothing may follow half a row.
             self.retire()
+
+
+def is_row(line: bytes) -> bool:
+    """Whether a line of a file that may be damaged is worth being told; the log says so when it is not."""
+    try:
+        if isinstance(orjson.loads(line), dict):
+            return True
+    except orjson.JSONDecodeError:
+        pass
+    log.error("audit spool holds what is no row", extra={"bytes": len(line)})
+    return False
 
 
 def spools_of(database: Path) -> Sequence[Path]:
