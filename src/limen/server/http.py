@@ -27,6 +27,7 @@ from limen.server.stateless import Stateless, is_stateless
 from limen.server.statelesshttp import StatelessPosts
 from limen.server.surface import Surface
 from limen.server.watch import Watch
+from limen.transport.eager import run_eagerly
 
 __all__ = ["HttpDoor", "HttpLimits"]
 
@@ -191,7 +192,7 @@ class HttpDoor:
         stream = PostStream(session, lambda: Reader(self.limits.send_queue, visit.line.abort))
         watch = Watch(stream, self.spawn, partial(self._stream, visit), self.limits.keepalive_s)
         try:
-            reply = await _answer_post(session, request, stream)
+            reply = await run_eagerly(_answer_post(session, request, stream), watch.begin)
         except BaseException:
             watch.drop()
             raise

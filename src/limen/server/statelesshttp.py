@@ -39,6 +39,7 @@ from limen.server.params import Params
 from limen.server.responses import Scope, Send, Visit, send_error, send_json, send_stream
 from limen.server.stateless import Stateless
 from limen.server.watch import Spawn, Watch
+from limen.transport.eager import run_eagerly
 from limen.transport.sse import encode_event
 
 __all__ = ["StatelessPosts"]
@@ -166,11 +167,15 @@ class StatelessPosts:
     ) -> Settled | None:
         """The answer; None when the client took its request back, which in this revision it does by hanging up."""
         taken_back = _TakenBack(asyncio.current_task())
-        watch.on_wait(lambda: taken_back.when(visit.line))
+
+        def wait() -> None:
+            taken_back.when(visit.line)
+            watch.begin()
+
         if request.method == "subscriptions/listen":
             self._listeners.add(taken_back.now)
         try:
-            return await self.stateless.settle(request, caller, stream)
+            return await run_eagerly(self.stateless.settle(request, caller, stream), wait)
         except asyncio.CancelledError:
             if not taken_back.is_meant():
                 raise

@@ -1,7 +1,7 @@
 """Keeps an eye on a request that is answered in its own task, and writes its response when it has to wait.
 
-Most requests are answered without ever waiting; then a handle that is made and cancelled is all this costs. When one
-waits, a second task takes over the response: it streams what the request has to say, or keeps a quiet connection alive.
+Most requests are answered without ever waiting, and then this does nothing. When one waits, a second task takes over
+the response: it streams what the request has to say, or keeps a quiet connection alive.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Stream(Protocol):
 class Watch:
     """One request's response, from the moment its answering begins."""
 
-    __slots__ = ("_handle", "_is_over", "_on_wait", "_quiet_s", "_sign", "_spawn", "_stream", "_task", "_write")
+    __slots__ = ("_is_over", "_quiet_s", "_sign", "_spawn", "_stream", "_task", "_write")
 
     def __init__(
         self, stream: Stream, spawn: Spawn, write: Callable[[Reader], Awaitable[None]], quiet_s: float
@@ -43,18 +43,11 @@ class Watch:
         self._write = write
         self._quiet_s = quiet_s
         self._is_over = False
-        self._on_wait: Callable[[], None] | None = None
         self._sign: FirstSign | None = None
         self._task: asyncio.Task[None] | None = None
-        self._handle = asyncio.get_running_loop().call_soon(self._begin)
 
-    def on_wait(self, callback: Callable[[], None]) -> None:
-        """Have this called if the request has to wait."""
-        self._on_wait = callback
-
-    def _begin(self) -> None:
-        if self._on_wait is not None:
-            self._on_wait()
+    def begin(self) -> None:
+        """The request has to wait."""
         self._sign = FirstSign(self._quiet_s)
         self._stream.on_open = self._sign.wake
         if self._stream.is_open:
@@ -68,7 +61,6 @@ class Watch:
 
     async def finish(self) -> bool:
         """The request is answered: see its stream written to the end, if it has one. Whether it had."""
-        self._handle.cancel()
         if self._task is not None and self._sign is not None:
             self._is_over = True
             self._sign.wake()
@@ -79,6 +71,5 @@ class Watch:
 
     def drop(self) -> None:
         """Nobody will answer this request."""
-        self._handle.cancel()
         if self._task is not None:
             self._task.cancel()

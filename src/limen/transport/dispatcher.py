@@ -37,6 +37,7 @@ from limen.protocol.frames import (
 )
 from limen.protocol.refusals import refusal
 from limen.transport.channel import Channel
+from limen.transport.eager import run_eagerly
 
 __all__ = ["Dispatcher", "Outlet", "ProgressHandler", "Service"]
 
@@ -129,9 +130,6 @@ class Dispatcher:
     _reader: "asyncio.Task[None] | None" = None
     _ended: "asyncio.Future[None] | None" = None
     _in_a_row: int = 0
-    _is_answering: bool = False
-    """Whether the task that reads is busy with a request."""
-    _is_relief_due: bool = False
 
     async def serve(self, channel: Channel) -> None:
         """Read the channel to its end and answer every request; returns after the last of them."""
@@ -205,26 +203,15 @@ class Dispatcher:
         if self._in_a_row % BREATH == 0:
             # Answers that never wait would otherwise keep everybody else waiting.
             await asyncio.sleep(0)
-        if not self._is_relief_due:
-            self._is_relief_due = True
-            asyncio.get_running_loop().call_soon(self._relieve, channel)
-        self._is_answering = True
+        await run_eagerly(self._answer_to_channel(request), lambda: self._begin_reading(channel))
+
+    async def _answer_to_channel(self, request: Request) -> None:
         try:
             reply = await self.answer(request, self.outlet)
             if reply is not None:
                 await self.outlet(reply)
         except ChannelClosed:
             log.info("reply dropped, the client is gone", extra={"request_id": request.id})
-        finally:
-            if self._reader is asyncio.current_task():
-                self._is_answering = False
-
-    def _relieve(self, channel: Channel) -> None:
-        """Have the channel read by another task if the one that reads it waits for an answer; runs when it waits."""
-        self._is_relief_due = False
-        if self._is_answering and self._ended is not None and not self._ended.done():
-            self._is_answering = False
-            self._begin_reading(channel)
 
     async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
         """Answer one request in the current task."""
