@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -155,8 +156,8 @@ async def test_a_directory_that_is_not_there_is_unreachable(tmp_path: Path) -> N
             pass
 
 
-@pytest.mark.skipif(not Path("/usr/bin/setpriv").exists(), reason="the kernel's leash needs setpriv")
-async def test_a_child_dies_with_limen_even_when_limen_is_killed() -> None:
+async def test_a_child_dies_with_limen_even_when_limen_is_killed(needs: Callable[[str], Path]) -> None:
+    needs("setpriv")
     # The outer child plays Limen: it starts one of its own, names it, and is killed without warning.
     script = (
         "import asyncio, sys\n"
