@@ -38,6 +38,7 @@ REQUIREMENTS: dict[str, str] = {
     "http.body-limit": "A body past the limit gets 413 and is not read to its end.",
     "http.half-open-closed": "A connection that does not finish its header or body in time is closed.",
     "http.connection-cap": "Connections past the cap are refused at once, and those within it are served.",
+    "http.local-only": "A caller from another machine is refused with 401 before anything is served.",
     "http.health": "`/healthz` answers without a session and without a token.",
     "http.media-types": "A POST that cannot take both JSON and an event stream, or brings no JSON, is refused.",
     "http.method-not-allowed": "A verb a route does not know gets 405 with the verbs it does know.",

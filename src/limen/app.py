@@ -18,6 +18,7 @@ from limen.governance.approvals import NoApprover
 from limen.governance.audit import AuditTrail, open_audit
 from limen.governance.policy import LOCAL_ROLE, LocalPolicy
 from limen.protocol.frames import FrameLimits
+from limen.server.auth import LocalPeers
 from limen.server.connection import serve_channel
 from limen.server.guard import Guard
 from limen.server.http import HttpDoor, HttpLimits
@@ -89,7 +90,7 @@ async def run_http(settings: Settings, paths: Paths, on_ready: Callable[[str], N
         door = HttpDoor(
             limen.surface,
             guard(server.port),
-            lambda scope: limen.local,
+            LocalPeers(limen.local),
             HttpLimits(
                 limits.body_bytes,
                 server.keepalive_s,

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from limen import __version__
+from limen.calls.call import Caller
+from limen.errors import AuthRequired
 from limen.protocol.frames import FrameLimits
 from limen.protocol.versions import META_VERSION
 from limen.server.http import HttpLimits
@@ -400,3 +402,22 @@ async def test_a_stateless_call_in_flight_when_the_hub_stops_is_cancelled_and_re
     assert house.trail.outcomes == ["cancelled"]
     assert await reader.read() == b""
     writer.close()
+
+
+@requirement("http.local-only")
+async def test_a_caller_nobody_knows_is_refused_before_anything_is_served(hub: Hub) -> None:
+    def refuse(scope: dict[str, Any]) -> Caller:
+        raise AuthRequired("who are you?")
+
+    hub.door.identify = refuse
+    listing: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    knocks: list[tuple[str, dict[str, Any] | None, dict[str, str]]] = [
+        ("POST", listing, MEDIA),
+        ("POST", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}, MEDIA),
+        ("POST", modern("tools/list"), headers_of("tools/list")),
+        ("DELETE", None, MEDIA),
+    ]
+    for method, body, headers in knocks:
+        answer = await hub.client.request(method, "/mcp", json=body, headers=headers)
+        assert answer.status_code == 401
+        assert answer.json()["error"]["data"]["code"] == "auth_required"

@@ -1,6 +1,6 @@
 """The HTTP door: `/mcp` for both revisions, `/healthz`, and nothing else without passing the guard.
 
-Speaks bare ASGI: a framework's routing and response objects would cost more than the call itself.
+Speaks bare ASGI: a framework's routing and response objects would be made anew for every call.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class HttpDoor:
             return
         path = scope["path"]
         if path == "/mcp":
-            await self._mcp(Visit(scope, receive, send))
+            await self._mcp(scope, receive, send)
         elif path == "/healthz":
             await send_json(send, self._health())
         elif path in self.more_routes:
@@ -123,8 +123,9 @@ class HttpDoor:
         health = {"status": "ok", "version": __version__, "uptime_s": uptime_s, "sessions": len(self.sessions)}
         return msgspec.json.encode(health)
 
-    async def _mcp(self, visit: Visit) -> None:
+    async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            visit = Visit(self.identify(scope), scope, receive, send)
             match visit.scope["method"]:
                 case "POST":
                     await self._post(visit)
@@ -136,7 +137,7 @@ class HttpDoor:
                 case _:
                     await send_status(visit.send, 405, (b"allow", b"GET, POST, DELETE"))
         except LimenError as error:
-            await send_error(visit.send, error, face_of(error).http)
+            await send_error(send, error, face_of(error).http)
 
     async def _post(self, visit: Visit) -> None:
         refused = _wrong_media(visit.raw_header(b"content-type"), visit.raw_header(b"accept"))
@@ -154,7 +155,7 @@ class HttpDoor:
             return
         if isinstance(frame, Request):
             if revision == STATELESS_REVISION or is_stateless(frame):
-                await self._stateless.answer(visit, frame, self.identify(visit.scope))
+                await self._stateless.answer(visit, frame)
             else:
                 await self._post_request(visit, frame)
         elif revision == STATELESS_REVISION:
@@ -200,7 +201,7 @@ class HttpDoor:
             await send_json(visit.send, reply)
 
     async def _initialize(self, visit: Visit, request: Request) -> None:
-        session = self.sessions.create(self.identify(visit.scope))
+        session = self.sessions.create(visit.caller)
         settled = await session.session.open(request, session.publish)
         if settled.code:
             await send_json(visit.send, settled.frame, status=400)
@@ -246,11 +247,10 @@ class HttpDoor:
 
     def _session(self, visit: Visit) -> HttpSession:
         """The session a request names, if it is its caller's and speaks its revision."""
-        caller = self.identify(visit.scope)
         session_id = visit.header(b"mcp-session-id")
         if session_id is None:
             raise ProtocolError("Mcp-Session-Id is missing; send initialize first", field="Mcp-Session-Id")
-        session = self.sessions.get(session_id, caller.subject)
+        session = self.sessions.get(session_id, visit.caller.subject)
         version = visit.header(b"mcp-protocol-version")
         if version is not None and version != SESSION_REVISION:
             raise ProtocolError(

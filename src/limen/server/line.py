@@ -115,7 +115,7 @@ class Peers:
 class _Joined:
     """The transport as one response sees it: its head waits for the first piece of its body, to leave in one write.
 
-    Two writes are two packets, and to the reader two wake-ups: a third of the price of a short answer.
+    Two writes are two packets, and to the reader two wake-ups.
     """
 
     __slots__ = ("_cycle", "_head", "_is_begun", "_transport")

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from limen.calls.call import Caller
 from limen.errors import LimenError
 from limen.protocol.frames import RequestId
 from limen.protocol.refusals import refusal
@@ -26,11 +27,12 @@ _STREAM: Final[list[Header]] = [
 
 
 class Visit:
-    """One HTTP request at the door, its headers sorted once."""
+    """One HTTP request at the door: who brings it, and its headers, sorted once."""
 
-    __slots__ = ("_heads", "receive", "scope", "send")
+    __slots__ = ("_heads", "caller", "receive", "scope", "send")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        self.caller = caller
         self.scope = scope
         self.receive = receive
         self.send = send

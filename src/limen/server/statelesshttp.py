@@ -144,17 +144,17 @@ class StatelessPosts:
         for end in tuple(self._listeners):
             end()
 
-    async def answer(self, visit: Visit, request: Request, caller: Caller) -> None:
+    async def answer(self, visit: Visit, request: Request) -> None:
         """Answer one request, as JSON when that is all there is, as a stream when there is more."""
         try:
-            await self._check_headers(visit.scope, request, caller)
+            await self._check_headers(visit.scope, request, visit.caller)
         except ProtocolError as error:
             await send_error(visit.send, error, 400, message_id=request.id, revision=STATELESS_REVISION)
             return
         stream = _Stream(lambda: Reader(self.send_queue, visit.line.abort))
         watch = Watch(stream, self.spawn, partial(self._write, visit.send), self.keepalive_s)
         try:
-            settled = await self._settle(visit, request, caller, stream, watch)
+            settled = await self._settle(visit, request, stream, watch)
         except BaseException:
             watch.drop()
             raise
@@ -162,9 +162,7 @@ class StatelessPosts:
         if not await watch.finish() and settled is not None:
             await send_json(visit.send, settled.frame, status=HTTP_STATUS.get(settled.code, 200))
 
-    async def _settle(
-        self, visit: Visit, request: Request, caller: Caller, stream: _Stream, watch: Watch
-    ) -> Settled | None:
+    async def _settle(self, visit: Visit, request: Request, stream: _Stream, watch: Watch) -> Settled | None:
         """The answer; None when the client took its request back, which in this revision it does by hanging up."""
         taken_back = _TakenBack(asyncio.current_task())
 
@@ -175,7 +173,7 @@ class StatelessPosts:
         if request.method == "subscriptions/listen":
             self._listeners.add(taken_back.now)
         try:
-            return await run_eagerly(self.stateless.settle(request, caller, stream), wait)
+            return await run_eagerly(self.stateless.settle(request, visit.caller, stream), wait)
         except asyncio.CancelledError:
             if not taken_back.is_meant():
                 raise
