@@ -91,7 +91,7 @@ def _uvloop() -> Finding:
         return Finding("ok", "uvloop", "installed")
     if sys.platform == "win32":
         return Finding("ok", "uvloop", "not made for Windows; the loop of Python serves")
-    return Finding("warn", "uvloop", "missing, so each message costs twice the CPU", "pip install uvloop")
+    return Finding("warn", "uvloop", "missing, so each message costs more CPU", "pip install uvloop")
 
 
 def _git() -> Finding:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 TERMINATED = 128 + signal.SIGTERM
 
 GC_THRESHOLDS = (10_000, 20, 50)
-"""A call leaves hundreds of short-lived objects and no cycles; looking for some every 700 costs more than it finds."""
+"""A hub makes many short-lived objects and few cycles, so it looks for cycles less often than the default, 700."""
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -46,7 +46,7 @@ async def _stoppable(work: Coroutine[Any, Any, T]) -> T:
 
 def _loop_factory() -> Any:
     try:
-        # There is no uvloop for Windows; the loop that comes with Python serves as well, at twice the CPU.
+        # There is no uvloop for Windows; the loop that comes with Python serves as well, for more CPU.
         from uvloop import new_event_loop
     except ImportError:
         return None

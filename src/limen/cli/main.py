@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command that the shell was given."""
-    # What imports leave behind is no garbage, and looking for some costs a tenth of the start. Commands that go on
+    # What imports leave behind is no garbage, and looking for some only delays the start. Commands that go on
     # for longer turn this on again, with the event loop.
     gc.disable()
     sys.exit(run(sys.argv[1:], os.environ))  # noqa: TID251 - handed down from here, read nowhere else
