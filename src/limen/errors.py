@@ -1,6 +1,6 @@
 """Every failure Limen understands, each with a stable public code, and what each code means outside."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
 class LimenError(Exception):
@@ -26,6 +26,12 @@ class InvalidArguments(LimenError):
     code = "invalid_arguments"
 
 
+class InvalidPath(InvalidArguments):
+    """A document path that cannot be one; the message names the rule it breaks."""
+
+    code = "invalid_path"
+
+
 class NotFound(LimenError):
     """What was named does not exist, or the caller may not see it."""
 
@@ -36,6 +42,63 @@ class ResourceNotFound(NotFound):
     """No resource and no template answers to this URI."""
 
     code = "resource_not_found"
+
+
+class NoBrain(NotFound):
+    """No brain of this name that the caller may use, and none to fall back on."""
+
+    code = "no_brain"
+
+
+class Conflict(LimenError):
+    """What the caller expected is no longer so; the facts tell what is."""
+
+    code = "conflict"
+
+
+class FileTooLarge(InvalidArguments):
+    """A file or document beyond the size that is taken in."""
+
+    code = "file_too_large"
+
+
+class Unreadable(InvalidArguments):
+    """A file whose content cannot be turned into text; the message says why."""
+
+    code = "unreadable"
+
+
+class FetchRefused(LimenError):
+    """An address that must not be fetched from here, or that answered what must not be kept."""
+
+    code = "fetch_refused"
+
+
+class FetchFailed(LimenError):
+    """An address that could not be fetched."""
+
+    code = "fetch_failed"
+    retryable = True
+
+
+class JournalBroken(LimenError):
+    """A brain's journal does not verify; the facts name the first bad commit."""
+
+    code = "journal_broken"
+
+
+class IndexBroken(LimenError):
+    """A brain's index cannot be trusted; it is rebuilt from the documents."""
+
+    code = "index_broken"
+    retryable = True
+
+
+class StoreFull(LimenError):
+    """There is no room left on the disk; nothing of the change was kept."""
+
+    code = "store_full"
+    retryable = True
 
 
 class Denied(LimenError):
@@ -201,8 +264,7 @@ class RemoteError(LimenError):
         self.data = data
 
 
-@dataclass(frozen=True, slots=True)
-class Face:
+class Face(Struct, frozen=True):
     """How one error code looks from outside: on the wire, over HTTP, to a shell."""
 
     rpc: int
@@ -214,6 +276,16 @@ FACES: dict[str, Face] = {
     "internal": Face(rpc=-32603, http=500, exit=1),
     "config_invalid": Face(rpc=-32603, http=500, exit=1),
     "invalid_arguments": Face(rpc=-32602, http=400, exit=2),
+    "invalid_path": Face(rpc=-32602, http=400, exit=2),
+    "no_brain": Face(rpc=-32602, http=404, exit=8),
+    "conflict": Face(rpc=-32009, http=409, exit=1),
+    "file_too_large": Face(rpc=-32602, http=413, exit=2),
+    "unreadable": Face(rpc=-32602, http=415, exit=2),
+    "fetch_refused": Face(rpc=-32003, http=403, exit=6),
+    "fetch_failed": Face(rpc=-32005, http=502, exit=4),
+    "journal_broken": Face(rpc=-32603, http=500, exit=1),
+    "index_broken": Face(rpc=-32603, http=503, exit=1),
+    "store_full": Face(rpc=-32603, http=507, exit=1),
     "not_found": Face(rpc=-32602, http=404, exit=8),
     "resource_not_found": Face(rpc=-32002, http=404, exit=8),
     "denied": Face(rpc=-32003, http=403, exit=6),
@@ -247,3 +319,14 @@ FACES: dict[str, Face] = {
 def face_of(error: LimenError) -> Face:
     """How this error looks outside."""
     return FACES[error.code]
+
+
+def error_of(code: str, message: str) -> LimenError:
+    """The error that a code stands for, as somebody else told it; a tool's failure when the code is unknown."""
+    waiting = [LimenError]
+    while waiting:
+        kind = waiting.pop()
+        if kind.code == code and kind is not RemoteError:
+            return kind(message)
+        waiting += kind.__subclasses__()
+    return ToolFailed(message)

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 __all__ = [
     "MOST_DEPTH",
     "MOST_NODES",
+    "BadText",
     "Builder",
     "Duplicate",
     "Field",
@@ -20,7 +21,6 @@ __all__ = [
     "Node",
     "Scalar",
     "Table",
-    "Unreadable",
     "is_null",
     "written",
 ]
@@ -75,7 +75,7 @@ class Table(Struct, frozen=True):
 Node = Scalar | Items | Table
 
 
-class Unreadable(ValueError):
+class BadText(ValueError):
     """The text is no document that can be read any further."""
 
     def __init__(self, message: str, fix: str, at: Mark) -> None:
@@ -158,16 +158,14 @@ class Builder:
         """The node that was given this name stands here too."""
         node = self._anchors.get(name)
         if node is None:
-            raise Unreadable(
-                f"`*{name}` names nothing", f"mark the value to repeat with `&{name}` before it is used", at
-            )
+            raise BadText(f"`*{name}` names nothing", f"mark the value to repeat with `&{name}` before it is used", at)
         self._place(node, at, None)
 
     def _begin(self, opened: _Open) -> None:
         if len(self._open) >= MOST_DEPTH:
-            raise Unreadable(f"nested more than {MOST_DEPTH} levels deep", "settings need no more than six", opened.at)
+            raise BadText(f"nested more than {MOST_DEPTH} levels deep", "settings need no more than six", opened.at)
         if self._open and self._open[-1].is_table and self._open[-1].key is None:
-            raise Unreadable("a list or a mapping is used as a key", "write the key as plain text", opened.at)
+            raise BadText("a list or a mapping is used as a key", "write the key as plain text", opened.at)
         self._open.append(opened)
 
     def _place(self, node: Node, at: Mark, anchor: str | None) -> None:
@@ -179,12 +177,12 @@ class Builder:
         parent = self._open[-1]
         parent.size += node.size
         if parent.size > MOST_NODES:
-            raise Unreadable(f"holds more than {MOST_NODES} values, aliases counted", "make the file smaller", at)
+            raise BadText(f"holds more than {MOST_NODES} values, aliases counted", "make the file smaller", at)
         if not parent.is_table:
             parent.items.append(node)
         elif parent.key is None:
             if not isinstance(node, Scalar):
-                raise Unreadable("a list or a mapping is used as a key", "write the key as plain text", at)
+                raise BadText("a list or a mapping is used as a key", "write the key as plain text", at)
             parent.key = Scalar(node.text, at, node.is_quoted)
         else:
             self._fill(parent, parent.key, node)
@@ -206,5 +204,5 @@ def _tables(value: Node, at: Mark) -> list[Table]:
     found = list(value.items) if isinstance(value, Items) else [value]
     tables = [node for node in found if isinstance(node, Table)]
     if len(tables) != len(found):
-        raise Unreadable("`<<` can bring in mappings only", "write `<<: *name` where `&name` marks a mapping", at)
+        raise BadText("`<<` can bring in mappings only", "write `<<: *name` where `&name` marks a mapping", at)
     return tables

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from limen.config.document import Builder, Mark, Unreadable
+from limen.config.document import BadText, Builder, Mark
 
 __all__ = ["NotJson", "read_json"]
 
@@ -25,7 +25,7 @@ _LINE_END = re.compile("\n")
 _CLOSES: Final = {"{": "}", "[": "]"}
 
 
-class NotJson(Unreadable):
+class NotJson(BadText):
     """The text breaks the grammar of JSON; it may still be YAML."""
 
 
@@ -40,7 +40,7 @@ def read_json(text: str, builder: Builder) -> None:
 
     Raises:
         NotJson: the text is not JSON.
-        Unreadable: it is, and is more than settings need.
+        BadText: it is, and is more than settings need.
     """
     tokens = _tokens(text)
     open_signs: list[str] = []

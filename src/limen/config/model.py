@@ -14,6 +14,7 @@ __all__ = [
     "EnvironmentVariable",
     "LimitSettings",
     "LogSettings",
+    "MemorySettings",
     "ServerEntry",
     "ServerKind",
     "ServerSettings",
@@ -44,6 +45,13 @@ Origin = Annotated[
     Meta(
         pattern=r"^[a-z][a-z0-9+.-]*://[^/\s*?#@]+$",
         extra={"noun": "an origin (scheme, host and port, no path)", "example": "https://app.example.com"},
+    ),
+]
+HostOrNetwork = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9._:\[\]-]+(/[0-9]{1,3})?$",
+        extra={"noun": "a host name, an address or a network", "example": "10.0.0.0/8"},
     ),
 ]
 HttpUrl = Annotated[
@@ -112,6 +120,30 @@ class LogSettings(Struct, frozen=True, kw_only=True):
     """What Limen says about itself on stderr."""
 
     level: Annotated[LogLevel, Meta(description="The least severe message that is logged.")] = "warning"
+
+
+class MemorySettings(Struct, frozen=True, kw_only=True):
+    """How brains are kept and searched."""
+
+    default_brain: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_-]{0,64}$",
+            description="Id or slug of the brain that is meant when none is named; empty for the oldest.",
+            extra={"noun": "a brain", "example": "work"},
+        ),
+    ] = ""
+    embedder: Annotated[
+        Literal["wordllama", "minilm", "none"],
+        Meta(description="The model that turns passages into vectors; all of them run on this machine."),
+    ] = "wordllama"
+    allowed_hosts: Annotated[
+        tuple[HostOrNetwork, ...],
+        Meta(description="Private hosts, addresses or networks that `memory_ingest_url` may fetch from."),
+    ] = ()
+    watch: Annotated[bool, Meta(description="Notice edits that are made to the files by other programs at once.")] = (
+        True
+    )
 
 
 class ToolEntry(Struct, frozen=True, kw_only=True):
@@ -187,14 +219,19 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     server: Annotated[ServerSettings, Meta(description="How Limen itself is reached.")] = ServerSettings()
     limits: Annotated[LimitSettings, Meta(description="The most one message may be.")] = LimitSettings()
-    toolsets: Annotated[tuple[Word, ...], Meta(description="Families of built-in tools that are served.")] = ("hub",)
+    toolsets: Annotated[tuple[Word, ...], Meta(description="Families of built-in tools that are served.")] = (
+        "memory",
+        "hub",
+    )
     tier: Annotated[Tier, Meta(description="The most that callers may do: each tier includes those before it.")] = (
         "read"
     )
     allowed_file_roots: Annotated[
-        tuple[Folder, ...], Meta(description="Folders told to upstreams as roots when the client has none.")
+        tuple[Folder, ...],
+        Meta(description="Folders that tools may read files from; also told to upstreams that ask for roots."),
     ] = ()
     audit: Annotated[AuditSettings, Meta(description="What the audit trail keeps of a call.")] = AuditSettings()
+    memory: Annotated[MemorySettings, Meta(description="How brains are kept and searched.")] = MemorySettings()
     log: Annotated[LogSettings, Meta(description="What Limen says about itself on stderr.")] = LogSettings()
     servers: Annotated[
         Mapping[str, ServerEntry], Meta(description="Upstream servers by name; `mcpServers` means the same.")
@@ -214,5 +251,7 @@ ENVIRONMENT: Final = (
     EnvironmentVariable("LIMEN_CONFIG", None, "The settings file, when `--config` does not name one."),
     EnvironmentVariable("LIMEN_HOST", "server.host", "Address that `limen serve` listens on."),
     EnvironmentVariable("LIMEN_PORT", "server.port", "Port that `limen serve` listens on."),
+    EnvironmentVariable("JBMCP_DEFAULT_BRAIN", "memory.default_brain", "The same as LIMEN_DEFAULT_BRAIN, which wins."),
+    EnvironmentVariable("LIMEN_DEFAULT_BRAIN", "memory.default_brain", "The brain that is meant when none is named."),
     EnvironmentVariable("LIMEN_LOG_LEVEL", "log.level", "The least severe message that is logged."),
 )

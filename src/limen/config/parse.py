@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct, field, inspect, structs
 
 from limen.config.decode import Decoder, Origin
-from limen.config.document import Builder, Duplicate, Mark, Table, Unreadable, is_null
+from limen.config.document import BadText, Builder, Duplicate, Mark, Table, is_null
 from limen.config.entries import SECTIONS, read_entries
 from limen.config.json_text import NotJson, read_json
 from limen.config.model import ENVIRONMENT, Settings
@@ -34,7 +34,7 @@ def parse(text: str, file_name: str, env: Mapping[str, str]) -> Parsed:
     """Read the text of a settings file, YAML or JSON, and what the environment overrides."""
     try:
         document = _read(text)
-    except Unreadable as error:
+    except BadText as error:
         problem = Problem(
             severity="error",
             message=str(error),
@@ -61,11 +61,11 @@ def parse_nothing(env: Mapping[str, str]) -> Parsed:
 def _read(text: str) -> Builder:
     text = text.removeprefix("\ufeff")
     if len(text) > MOST_BYTES:
-        raise Unreadable(f"longer than {MOST_BYTES >> 20} MiB", "make the file smaller", Mark(1, 1))
+        raise BadText(f"longer than {MOST_BYTES >> 20} MiB", "make the file smaller", Mark(1, 1))
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise Unreadable("holds half of a surrogate pair", "save the file as UTF-8", Mark(1, 1)) from error
+        raise BadText("holds half of a surrogate pair", "save the file as UTF-8", Mark(1, 1)) from error
     if not text.lstrip().startswith("{"):
         return _read_yaml(text)
     document = Builder()
@@ -75,7 +75,7 @@ def _read(text: str) -> Builder:
         # Braces begin YAML's own short form too. When it is neither, the quote tells which was meant.
         try:
             return _read_yaml(text)
-        except Unreadable:
+        except BadText:
             if text.lstrip()[1:].lstrip().startswith(('"', "/")):
                 raise not_json from None
             raise

@@ -6,7 +6,7 @@ Refuses tags of its own making and more than one document in a file.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from limen.config.document import Builder, Mark, Unreadable
+from limen.config.document import BadText, Builder, Mark
 
 if TYPE_CHECKING:
     import yaml
@@ -21,7 +21,7 @@ def read_yaml(text: str, builder: Builder) -> None:
     """Read the one document of a YAML text.
 
     Raises:
-        Unreadable: the text is not YAML, or more than settings need.
+        BadText: the text is not YAML, or more than settings need.
     """
     # Imported here: 25 ms that only those who have a YAML file pay.
     import yaml
@@ -32,16 +32,16 @@ def read_yaml(text: str, builder: Builder) -> None:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise Unreadable("a second document begins", "keep one document in the file", _mark(event))
+                    raise BadText("a second document begins", "keep one document in the file", _mark(event))
             else:
                 _feed(event, builder)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = Mark(mark.line + 1, mark.column + 1) if mark else Mark(1, 1)
-        raise Unreadable(f"not YAML: {error.problem or error.context}", _fix(text, at), at) from error
+        raise BadText(f"not YAML: {error.problem or error.context}", _fix(text, at), at) from error
     except yaml.reader.ReaderError as error:
         at = _find(text, error.character)
-        raise Unreadable("holds a control character", "remove it, or write it as an escape in quotes", at) from error
+        raise BadText("holds a control character", "remove it, or write it as an escape in quotes", at) from error
 
 
 def _events(text: str) -> Iterator["yaml.Event"]:
@@ -80,7 +80,7 @@ def _is_text(tag: str | None, event: "yaml.Event") -> bool:
         return False
     if tag in _TEXT_TAGS:
         return True
-    raise Unreadable("a tag (`!name`) asks for a type that settings do not have", "remove the tag", _mark(event))
+    raise BadText("a tag (`!name`) asks for a type that settings do not have", "remove the tag", _mark(event))
 
 
 def _mark(event: "yaml.Event") -> Mark:

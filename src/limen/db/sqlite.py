@@ -4,10 +4,13 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from time import sleep
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias
+from urllib.parse import quote
 
 import apsw
 
@@ -18,14 +21,19 @@ __all__ = [
     "Connection",
     "Cursor",
     "Transaction",
+    "Translated",
     "Value",
     "checkpoint",
     "close",
     "connect",
     "connect_memory",
     "connect_readonly",
+    "copy_to",
     "is_busy",
+    "is_checksummed",
+    "is_damaged",
     "many",
+    "numbers_of",
     "set_patience",
     "transaction",
     "wal_frames",
@@ -84,6 +92,10 @@ class Connection(Protocol):
         """Checkpoint, and tell how many frames the log holds and how many are in the database."""
         ...
 
+    def reserve_bytes(self, schema: str | None = None, reserve: int = -1) -> int:
+        """How many bytes at the end of each page are kept free."""
+        ...
+
     def close(self) -> None:
         """Let go of the database."""
         ...
@@ -92,6 +104,10 @@ class Connection(Protocol):
 # The pages of the write-ahead log are overwritten in place, so their length seldom changes and the data is enough.
 _sync = os.fdatasync if sys.platform == "linux" else os.fsync
 _SETUP_PAUSE_S = 0.005
+_CHECKSUMS = "cksmvfs"
+_CHECKSUM_BYTES = 8
+_DAMAGES = frozenset({"CorruptError", "NotADBError", "NotChecksummed"})
+_DAMAGE_CODES = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS})
 # The write lock is held meanwhile: a slow reader must not stop every writer, the next attempt is never far.
 _CHECKPOINT_PATIENCE_S = 0.005
 
@@ -101,28 +117,48 @@ def is_busy(error: StoreUnavailable) -> bool:
     return error.facts.get("reason") in ("BusyError", "LockedError")
 
 
-def connect(
+def is_damaged(error: StoreUnavailable) -> bool:
+    """Whether what the database holds is not what was written; trying again does not help."""
+    return error.facts.get("reason") in _DAMAGES or error.facts.get("code") in _DAMAGE_CODES
+
+
+def is_checksummed(db: Connection) -> bool:
+    """Whether each page is checked as it is read: so it was made, and its header still says so."""
+    return db.execute("pragma checksum_verification").fetchone() == ("1",)
+
+
+def connect(  # noqa: PLR0913 - one way to open a database, and each choice has its default
     path: Path,
     *,
     synchronous: Literal["FULL", "NORMAL"] = "FULL",
     patience_s: float = 5.0,
     checkpoint_pages: int = 1000,
+    checksummed: bool = False,
+    page_bytes: int = 4096,
 ) -> Connection:
     """Open a database for reading and writing, made on first use and readable by its owner only.
 
-    `patience_s` is how long a lock is waited for. `checkpoint_pages=0` leaves the write-ahead log to others.
+    `patience_s` is how long a lock is waited for. `checkpoint_pages=0` leaves the write-ahead log to others. With
+    `checksummed` each page carries a checksum, and a damaged one is an error (`is_damaged`) instead of wrong rows;
+    this and `page_bytes` hold from the moment a database is made.
 
     Raises:
-        StoreUnavailable: it cannot be opened, or is no database.
+        StoreUnavailable: it cannot be opened, is no database, or is not checksummed and should be (`is_damaged`).
     """
     try:
         _make_private(path)
     except OSError as error:
         raise _translated(error) from error
-    db = _open(path, apsw.SQLITE_OPEN_READWRITE)
+    db = _open(path, apsw.SQLITE_OPEN_READWRITE, checksummed=checksummed)
     try:
         set_patience(db, patience_s)
+        db.execute(f"pragma page_size = {page_bytes}")
+        if checksummed:
+            db.reserve_bytes("main", _CHECKSUM_BYTES)
         _use_wal(db, patience_s)
+        if checksummed and not is_checksummed(db):
+            close(db)
+            raise StoreUnavailable("the database has no checksums", reason="NotChecksummed")
         db.execute(f"pragma synchronous = {synchronous}; pragma foreign_keys = on")
         db.wal_autocheckpoint(checkpoint_pages)
     except apsw.Error as error:
@@ -131,13 +167,21 @@ def connect(
     return db
 
 
-def connect_readonly(path: Path, *, patience_s: float = 5.0) -> Connection:
+def connect_readonly(
+    path: Path, *, patience_s: float = 5.0, checksummed: bool = False, is_unchanging: bool = False
+) -> Connection:
     """Open an existing database that this connection will never change.
+
+    `is_unchanging`: nobody else can change it either (the disk takes no writes), so no locks and no log are needed.
 
     Raises:
         StoreUnavailable: it is not there, or is no database.
     """
-    db = _open(path, apsw.SQLITE_OPEN_READONLY)
+    if is_unchanging:
+        address = f"file:{quote(str(path))}?immutable=1"
+        db = _open(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, checksummed=checksummed)
+    else:
+        db = _open(path, apsw.SQLITE_OPEN_READONLY, checksummed=checksummed)
     set_patience(db, patience_s)
     return db
 
@@ -163,6 +207,11 @@ def set_patience(db: Connection, seconds: float) -> None:
 def many(values: Sequence[bytes]) -> Value:
     """Values for the rows of `carray(?)`, at least one: a whole batch in one statement, run without the interpreter."""
     return apsw.carray(tuple(values))  # pyright: ignore[reportUnknownMemberType] - "Buffer" is not imported in its stub
+
+
+def numbers_of(values: bytes) -> Value:
+    """Whole numbers of 64 bits in the machine's order, at least one, for the rows of `carray(?)`."""
+    return apsw.carray(values, flags=apsw.SQLITE_CARRAY_INT64)  # pyright: ignore[reportUnknownMemberType] - as above
 
 
 class Transaction:
@@ -208,6 +257,21 @@ class Transaction:
                 raise _translated(error) from error
 
 
+class Translated:
+    """Within its block the driver's errors are ours; for statements of a transaction that somebody else frames."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error):
+            raise _translated(error) from error
+
+
 def transaction(db: Connection, *, write: bool = True) -> Transaction:
     """Frame what follows: with the write lock taken at once, or as a reader's one consistent view.
 
@@ -216,6 +280,18 @@ def transaction(db: Connection, *, write: bool = True) -> Transaction:
             block remains.
     """
     return Transaction(db, "begin immediate" if write else "begin")
+
+
+def copy_to(db: Connection, path: Path) -> None:
+    """Write the database as it is at this moment to a new file; others go on writing meanwhile.
+
+    Raises:
+        StoreUnavailable: it failed; the file is of no use.
+    """
+    try:
+        db.execute("vacuum into ?", (str(path),))
+    except apsw.Error as error:
+        raise _translated(error) from error
 
 
 def wal_frames(db: Connection) -> int:
@@ -250,11 +326,25 @@ def checkpoint(db: Connection, *, touch: str, patience_s: float) -> bool:
     return True
 
 
-def _open(path: Path, flags: int) -> Connection:
+def _open(path: Path | str, flags: int, *, checksummed: bool) -> Connection:
     try:
-        return apsw.Connection(str(path), flags=flags)
+        if checksummed:
+            _know_checksums()
+        return apsw.Connection(str(path), flags=flags, vfs=_CHECKSUMS if checksummed else None)
     except apsw.Error as error:
         raise _translated(error) from error
+
+
+@cache
+def _know_checksums() -> None:
+    # It takes 7 ms to import, and a hub that never opens a brain does not need it.
+    from apsw import sqlite_extra  # noqa: PLC0415
+
+    # The extension makes itself the way every later file is opened; who did not ask for checksums keeps the usual one.
+    usual = apsw.vfs_names()[0]
+    with closing(apsw.Connection(":memory:")) as db:
+        sqlite_extra.load(db, "cksumvfs")
+    apsw.set_default_vfs(usual)
 
 
 def _make_private(path: Path) -> None:
@@ -282,4 +372,7 @@ def _use_wal(db: Connection, patience_s: float) -> None:
 
 
 def _translated(error: Exception) -> StoreUnavailable:
-    return StoreUnavailable(f"the database cannot be used: {error}", reason=type(error).__name__)
+    # The extended code tells a page that fails its checksum from a disk that fails.
+    code = getattr(error, "extendedresult", None)
+    facts = {} if code is None else {"code": code}
+    return StoreUnavailable(f"the database cannot be used: {error}", reason=type(error).__name__, **facts)

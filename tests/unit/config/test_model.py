@@ -30,7 +30,7 @@ def test_the_defaults_satisfy_the_models_own_bounds() -> None:
 def test_the_defaults_listen_on_loopback_and_let_callers_read_only() -> None:
     settings = Settings()
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8765)
-    assert (settings.tier, settings.toolsets) == ("read", ("hub",))
+    assert (settings.tier, settings.toolsets) == ("read", ("memory", "hub"))
     assert settings.audit.arguments == "digest"
 
 

@@ -1,6 +1,7 @@
 """How SQLite is opened and what a transaction promises; on real files, because files are what this part is about."""
 
 import threading
+from array import array
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,10 @@ from limen.db.sqlite import (
     connect,
     connect_readonly,
     is_busy,
+    is_checksummed,
+    is_damaged,
     many,
+    numbers_of,
     set_patience,
     transaction,
     wal_frames,
@@ -172,3 +176,66 @@ def test_many_values_become_rows_in_their_order_and_to_the_byte(db: Connection) 
     values = [b"one", b"", b"\x00\xff", "über".encode(), b"x" * 100_000]
     rows = list(db.execute("select rowid, value, typeof(value) from carray(?)", (many(values),)))
     assert rows == [(number, value, "blob") for number, value in enumerate(values, start=1)]
+
+
+def test_numbers_become_rows_in_their_order(db: Connection) -> None:
+    values = array("q", [3, -1, 2**40])
+    assert [value for (value,) in db.execute("select value from carray(?)", (numbers_of(values.tobytes()),))] == [
+        3,
+        -1,
+        2**40,
+    ]
+
+
+@pytest.fixture
+def checksummed(tmp_path: Path) -> Path:
+    path = tmp_path / "checked.db"
+    with closing(connect(path, checksummed=True, page_bytes=8192)) as db:
+        assert db.execute("pragma page_size").fetchone() == (8192,)
+        db.execute("create table words (word text)")
+        with transaction(db):
+            for number in range(2000):
+                db.execute("insert into words values (?)", (f"word {number}",))
+    return path
+
+
+def read_all(path: Path) -> int:
+    with closing(connect(path, checksummed=True)) as db, transaction(db, write=False):
+        return len(list(db.execute("select word from words")))
+
+
+def test_a_checksummed_database_is_read_as_any_other(checksummed: Path) -> None:
+    assert read_all(checksummed) == 2000
+    with closing(connect_readonly(checksummed, checksummed=True)) as db:
+        assert db.execute("select count(*) from words").fetchone() == (2000,)
+        assert is_checksummed(db)
+
+
+@pytest.mark.parametrize("offset", [20, 30, 8192 + 4000, 3 * 8192 - 200])
+def test_a_flipped_bit_is_an_error_and_not_a_wrong_row(checksummed: Path, offset: int) -> None:
+    data = bytearray(checksummed.read_bytes())
+    data[offset] ^= 4
+    checksummed.write_bytes(data)
+    with pytest.raises(StoreUnavailable) as caught:
+        read_all(checksummed)
+    assert is_damaged(caught.value)
+
+
+def test_a_database_without_checksums_is_not_taken_for_one_that_has_them(db: Connection, path: Path) -> None:
+    assert not is_checksummed(db)
+    with pytest.raises(StoreUnavailable) as caught:
+        connect(path, checksummed=True)
+    assert is_damaged(caught.value)
+
+
+def test_who_wants_no_checksums_opens_files_as_before(checksummed: Path, tmp_path: Path) -> None:
+    with closing(connect(tmp_path / "plain.db")) as db:
+        db.execute("create table words (word)")
+        assert not is_checksummed(db)
+
+
+def test_a_busy_or_full_database_is_not_damaged(db: Connection, path: Path) -> None:
+    with closing(connect(path, patience_s=0)) as other, transaction(db):
+        with pytest.raises(StoreUnavailable) as caught, transaction(other):
+            pass
+        assert not is_damaged(caught.value)

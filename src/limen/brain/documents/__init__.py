@@ -1,0 +1,1 @@
+"""The documents of a brain: files that anyone may edit, and the journal that accepts every change of them."""
