@@ -1,0 +1,1 @@
+"""From files and addresses outside to documents inside."""

@@ -1,0 +1,240 @@
+"""Takes what comes from outside into a brain: once, under a path of its own, with its origin and trust on record."""
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from limen.brain.documents.document import new_document_id
+from limen.brain.index.ports import PassageIndex, Trust
+from limen.brain.ingest.jobs import Job, JobQueue, JobRequest, Report
+from limen.brain.ingest.kinds import As, Kind, kind_of_content
+from limen.brain.ingest.limits import MAX_BYTES, Budget
+from limen.brain.ingest.readers import Reading, is_conversation, read
+from limen.brain.paths import check_path, slug_of
+from limen.brain.ports import DocumentStore
+from limen.brain.records import ChangeSet, DocumentId, DocumentRecord, Facts, IngestReport, Metadata, Write
+from limen.clock import monotonic, timestamp
+from limen.errors import Conflict, FileTooLarge, InvalidPath, NotFound
+
+__all__ = ["QUEUED_BYTES", "Intake", "Item"]
+
+QUEUED_BYTES = 2 * 1024 * 1024
+"""A file beyond this is read in the background."""
+FOLDER = "raw/documents"
+NAME_TRIES = 1000
+WRITE_TRIES = 20
+REPORT_S = 0.25
+"""Progress within a stage is told no more often than this: each time is a write to the queue."""
+_KEPT = frozenset({"md", "markdown", "txt", "json"})
+"""Extensions that stay as they are; all else becomes markdown, and says so in its name."""
+_MARKDOWN = frozenset({"md", "markdown"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something from outside, with its bytes."""
+
+    name: str
+    """What it is called; folders in it become folders."""
+    content: bytes
+    origin: str
+    """Where it came from; the same origin again replaces what came from there before."""
+    as_: As | None = None
+    content_type: str = ""
+    """As its sender declares it; its extension and content are looked at all the same."""
+    trust: Trust = "untrusted"
+    facts: Metadata | None = None
+    """Further metadata to keep."""
+
+
+class Intake:
+    """The way in for one brain. Blocking, for worker threads."""
+
+    def __init__(self, store: DocumentStore, index: PassageIndex, jobs: JobQueue, *, embeds: bool) -> None:
+        self._store = store
+        self._index = index
+        self._jobs = jobs
+        self._embeds = embeds
+
+    def take(self, item: Item, actor: str, kick: Callable[[], None]) -> IngestReport:
+        """Make a document of it, or find the one it already is; `kick` is called when it was queued instead.
+
+        Raises:
+            FileTooLarge: it is beyond what is taken in.
+            Unreadable: no text can be made of it.
+        """
+        begun = monotonic()
+        if len(item.content) > MAX_BYTES:
+            raise FileTooLarge(
+                f"{item.name!r}: {len(item.content):,} bytes, and {MAX_BYTES:,} are the most; split it", limit=MAX_BYTES
+            )
+        digest = sha256(item.content).hexdigest()
+        wanted = _path_of(item.name, is_markdown=_becomes_markdown(item))
+        path, present = self._place(wanted, item.origin)
+        known = self._known(present, digest)
+        if known is not None:
+            return self._report(known, digest, begun, reused=True)
+        request = _request(item, digest, actor, path, present.id if present else new_document_id())
+        if len(item.content) <= QUEUED_BYTES:
+            return self._take_now(request, item.content, begun)
+        job = self._jobs.add(request, item.content)
+        kick()
+        return IngestReport(
+            status="queued",
+            document_id=request.document_id,
+            path=path,
+            hash=digest,
+            chunk_count=0,
+            embedded_count=0,
+            duration_ms=_since(begun),
+            reused=False,
+            job_id=job.id,
+        )
+
+    def work(self, job: Job, content: bytes, report: Report) -> int:
+        """Do what was queued; returns how many passages it has."""
+        progress = _Progress(report)
+        progress.tell("reading", 0, 1)
+        budget = Budget(job.request.name, tell=lambda done, total: progress.tell("reading", done, total))
+        reading = read(content, job.request.name, as_=job.request.as_, declared=job.request.content_type, budget=budget)
+        progress.tell("writing", 0, 1)
+        return self._index.count(self._write(job.request, content, reading).id)
+
+    def _take_now(self, request: JobRequest, content: bytes, begun: float) -> IngestReport:
+        reading = read(content, request.name, as_=request.as_, declared=request.content_type)
+        twin = self._twin(request, reading)
+        if twin is not None:
+            return self._report(twin, request.hash, begun, reused=True)
+        return self._report(self._write(request, content, reading), request.hash, begun, reused=False)
+
+    def _twin(self, request: JobRequest, reading: Reading) -> DocumentRecord | None:
+        """The document that was made of the same bytes under another name."""
+        if reading.text is None:
+            return None
+        same_text = self._store.find_content(sha256(reading.text.encode()).hexdigest())
+        return next((found for found in same_text if found.metadata.get("original_sha256") == request.hash), None)
+
+    def _write(self, request: JobRequest, content: bytes, reading: Reading) -> DocumentRecord:
+        """Write it where it was to go, or beside what somebody else has put there since."""
+        metadata = {
+            **reading.metadata,
+            **request.facts,
+            "origin": request.origin,
+            "original_sha256": request.hash,
+            "original_type": reading.content_type,
+            "ingested_at": timestamp(),
+            "trust": request.trust,
+        }
+        facts = Facts(
+            title=reading.title,
+            source="ingest",
+            content_type=reading.stored_type,
+            metadata=metadata,
+            document_id=request.document_id,
+        )
+        text = reading.text.encode() if reading.text is not None else content
+        for _ in range(WRITE_TRIES):
+            path, present = self._place(request.path, request.origin)
+            write = Write(path, text, facts, expected=present.checksum_sha256 if present else "")
+            try:
+                self._store.commit(ChangeSet(changes=(write,), actor=request.actor, reason="ingest"))
+            except Conflict:
+                # Another writer was there between the look and the write.
+                continue
+            return self._store.get(path)
+        raise Conflict(f"name: {request.path!r} is being written by others all the time; try again", field="name")
+
+    def _known(self, present: DocumentRecord | None, digest: str) -> DocumentRecord | None:
+        """The document that was made of exactly these bytes: the one from the same origin, or any that holds them."""
+        if present is not None and present.metadata.get("original_sha256") == digest:
+            return present
+        return next(iter(self._store.find_content(digest)), None)
+
+    def _place(self, wanted: str, origin: str) -> tuple[str, DocumentRecord | None]:
+        """Where it goes: where it went the last time, else a free path; and what is there now."""
+        stem, dot, extension = wanted.rpartition(".")
+        for number in range(1, NAME_TRIES):
+            path = f"{stem}{dot}{extension}" if number == 1 else f"{stem}-{number}{dot}{extension}"
+            try:
+                present = self._store.get(path)
+            except NotFound:
+                if not self._store.exists(path):
+                    return path, None
+                continue
+            if present.metadata.get("origin") == origin:
+                return path, present
+        raise Conflict(f"name: {wanted!r} and {NAME_TRIES} variants of it are taken; rename it", field="name")
+
+    def _report(self, record: DocumentRecord, digest: str, begun: float, *, reused: bool) -> IngestReport:
+        count = self._index.count(record.id)
+        return IngestReport(
+            status="completed",
+            document_id=record.id,
+            path=record.path,
+            hash=digest,
+            chunk_count=count,
+            embedded_count=count if self._embeds else 0,
+            duration_ms=_since(begun),
+            reused=reused,
+        )
+
+
+def _request(item: Item, digest: str, actor: str, path: str, document: DocumentId) -> JobRequest:
+    return JobRequest(
+        name=item.name,
+        origin=item.origin,
+        hash=digest,
+        actor=actor,
+        path=path,
+        document_id=document,
+        as_=item.as_,
+        content_type=item.content_type,
+        trust=item.trust,
+        facts=item.facts or {},
+    )
+
+
+def _becomes_markdown(item: Item) -> bool:
+    """Whether what is kept of it is markdown, although its name may say something else.
+
+    Raises:
+        Unreadable: no text can be made of it.
+    """
+    kind: Kind = kind_of_content(item.content, item.name, as_=item.as_, declared=item.content_type)
+    if kind == "json":
+        return is_conversation(item.content, item.name, declared=item.content_type)
+    return kind not in ("markdown", "text")
+
+
+def _path_of(name: str, *, is_markdown: bool) -> str:
+    """A path that keeps the name as people know it, as far as it can be one."""
+    parts = [part for part in unicodedata.normalize("NFC", name).replace("\\", "/").split("/") if part.strip(". ")]
+    last = parts.pop() if parts else "document"
+    stem, dot, extension = last.rpartition(".")
+    if not (dot and extension.lower() in (_MARKDOWN if is_markdown else _KEPT)):
+        last, stem, extension = f"{last}.md", last, "md"
+    path = "/".join([FOLDER, *parts, last])
+    try:
+        return check_path(path)
+    except InvalidPath:
+        return f"{FOLDER}/{slug_of(stem, fallback='document')}.{extension.lower()}"
+
+
+class _Progress:
+    """How far a job is, told when its stage changes and now and then in between."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._stage = ""
+        self._next = 0.0
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Tell it, unless that was told a moment ago."""
+        if stage != self._stage or done == total or monotonic() >= self._next:
+            self._report(stage, done, total)
+            self._stage, self._next = stage, monotonic() + REPORT_S
+
+
+def _since(begun: float) -> int:
+    return int((monotonic() - begun) * 1000)
