@@ -156,7 +156,7 @@ class FakeProvider:
         """Those of the kind."""
         return [capability for capability in self.capabilities if capability.kind == kind]
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         """By exact name."""
         found = (item for item in self.capabilities if item.kind == kind and item.name == name)
         return next(found, None)

@@ -1,12 +1,15 @@
 """Builds the hub out of its settings; the only place that knows every part."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from getpass import getuser
-from urllib.parse import urlsplit
+from pathlib import Path
 
+from msgspec import Struct
+
+from limen.brain.access import BrainAccess, open_access
+from limen.brain.rules import BrainRules
 from limen.calls.call import Caller, Subject
 from limen.calls.changes import ChangeFeed
 from limen.calls.pipeline import Pipeline
@@ -18,17 +21,15 @@ from limen.governance.approvals import NoApprover
 from limen.governance.audit import AuditTrail, open_audit
 from limen.governance.policy import LOCAL_ROLE, LocalPolicy
 from limen.protocol.frames import FrameLimits
-from limen.server.auth import LocalPeers
 from limen.server.connection import serve_channel
-from limen.server.guard import Guard
-from limen.server.http import HttpDoor, HttpLimits
-from limen.server.listener import ListenLimits, serve_http
 from limen.server.seal import Seal
 from limen.server.surface import Surface
 from limen.toolsets.hub import hub_toolset
+from limen.toolsets.memory import memory_toolset
+from limen.toolsets.operations import LaterOperations, Operations
 from limen.transport.stdio import open_own_stdio
 
-__all__ = ["Limen", "open_limen", "run_http", "run_stdio"]
+__all__ = ["Limen", "open_limen", "run_stdio"]
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,7 @@ PLUGINS = "limen.toolsets"
 """The entry point group of toolsets that other packages bring."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limen:
+class Limen(Struct, frozen=True):
     """A running hub."""
 
     settings: Settings
@@ -46,8 +46,11 @@ class Limen:
     changes: ChangeFeed
     surface: Surface
     audit: AuditTrail
+    brains: BrainAccess
     local: Caller
-    """Whoever runs this process."""
+    """Whoever runs this process, as far as its clients may go."""
+    owner: Caller
+    """Whoever runs this process, at the keyboard: no tier holds them back."""
 
 
 @asynccontextmanager
@@ -59,8 +62,12 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         StoreUnavailable: the state cannot be opened.
     """
     changes = ChangeFeed()
-    providers = [_open_toolset(name, changes) for name in settings.toolsets]
-    async with open_audit(paths.state_dir / "hub.db", settings.audit.arguments) as audit:
+    async with (
+        open_audit(paths.state_dir / "hub.db", settings.audit.arguments) as audit,
+        open_access(paths.data_dir / "brains", _brain_rules(settings)) as brains,
+    ):
+        providers: list[Provider] = [_open_toolset(name, changes, brains) for name in settings.toolsets]
+        providers += _operations(brains)
         pipeline = Pipeline(providers, LocalPolicy(), NoApprover(), audit)
         surface = Surface(
             pipeline,
@@ -69,8 +76,10 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
             tuple(settings.server.protocol_versions),
             _frame_limits(settings),
         )
-        local = Caller(Subject(f"local:{getuser()}"), frozenset({LOCAL_ROLE}), tier=settings.tier)
-        yield Limen(settings, paths, pipeline, changes, surface, audit, local)
+        subject, roles = Subject(f"local:{getuser()}"), frozenset({LOCAL_ROLE})
+        local = Caller(subject, roles, tier=settings.tier)
+        owner = Caller(subject, roles, client="limen", tier="admin")
+        yield Limen(settings, paths, pipeline, changes, surface, audit, brains, local, owner)
 
 
 async def run_stdio(settings: Settings, paths: Paths) -> None:
@@ -79,60 +88,55 @@ async def run_stdio(settings: Settings, paths: Paths) -> None:
         await serve_channel(limen.surface, limen.local, channel)
 
 
-async def run_http(settings: Settings, paths: Paths, on_ready: Callable[[str], None]) -> None:
-    """Serve HTTP clients until told to stop."""
-    server, limits = settings.server, settings.limits
-
-    def guard(port: int) -> Guard:
-        return Guard.build(server.host, port, server.allowed_hosts, server.allowed_origins)
-
-    async with open_limen(settings, paths) as limen:
-        door = HttpDoor(
-            limen.surface,
-            guard(server.port),
-            LocalPeers(limen.local),
-            HttpLimits(
-                limits.body_bytes,
-                server.keepalive_s,
-                server.session_idle_s,
-                server.max_sessions,
-                server.event_buffer,
-                server.send_queue,
-            ),
-        )
-
-        def ready(url: str) -> None:
-            # Port 0 becomes a real one only now, and the guard must know it.
-            door.guard = guard(urlsplit(url).port or server.port)
-            on_ready(url)
-
-        async with door.running():
-            await serve_http(
-                door,
-                host=server.host,
-                port=server.port,
-                limits=ListenLimits(server.max_connections, server.header_timeout_s, server.body_timeout_s),
-                on_ready=ready,
-                on_stop=door.stop,
-                on_cut=door.cut,
-            )
-
-
 def _frame_limits(settings: Settings) -> FrameLimits:
     # Each door has a limit of its own on lines or bodies; what passed it is measured here for the rest.
     limits = settings.limits
     return FrameLimits(max(limits.body_bytes, limits.line_bytes), limits.string_bytes, limits.depth)
 
 
-def _open_toolset(name: str, changes: ChangeFeed) -> Provider:
-    if name == "hub":
-        return hub_toolset()
+def _brain_rules(settings: Settings) -> BrainRules:
+    return BrainRules(
+        default=settings.memory.default_brain,
+        file_roots=tuple(Path(root) for root in settings.allowed_file_roots),
+        embedder=settings.memory.embedder,
+        fetch_hosts=settings.memory.allowed_hosts,
+        watches=settings.memory.watch,
+    )
+
+
+def _operations(brains: BrainAccess) -> Sequence[Provider]:
+    """What REST and the command line can do, loaded when they do it."""
+
+    def store() -> Operations:
+        from limen.toolsets.store import store_operations  # noqa: PLC0415 - see limen.brain.access
+
+        return store_operations(brains)
+
+    def upkeep() -> Operations:
+        from limen.toolsets.upkeep import upkeep_operations  # noqa: PLC0415 - see limen.brain.access
+
+        return upkeep_operations(brains)
+
+    return (LaterOperations("store", store), LaterOperations("upkeep", upkeep))
+
+
+def _open_toolset(name: str, changes: ChangeFeed, brains: BrainAccess) -> Provider:
+    match name:
+        case "hub":
+            return hub_toolset()
+        case "memory":
+            return memory_toolset(brains)
+        case _:
+            return _load_toolset(name, changes)
+
+
+def _load_toolset(name: str, changes: ChangeFeed) -> Provider:
     # Looking through installed packages is slow, so only a name that is not ours is worth it.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     found = {point.name: point for point in entry_points(group=PLUGINS)}
     if name not in found:
-        known: Sequence[str] = sorted({"hub", *found})
+        known: Sequence[str] = sorted({"hub", "memory", *found})
         raise ConfigInvalid(
             f"toolsets: no toolset {name!r} is installed; there is {', '.join(known)}", field="toolsets"
         )

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from tests.environment import ROOT, Home
 from tests.requirements import requirement
 
-PAGES = ["README.md", "docs/guides/clients.md", "docs/guides/audit.md"]
+PAGES = ["README.md", "docs/guides/clients.md", "docs/guides/audit.md", "docs/guides/memory.md", "docs/guides/rest.md"]
+MEMORY = ("remember", "search", "recall", "ingest", "brain")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 MAKE = {"make run", "make test"}
@@ -58,11 +60,29 @@ def make_a_call(home: Home, limen_bin: Path) -> None:
     subprocess.run([str(limen_bin), "stdio"], env=home.env, input=lines, capture_output=True, text=True, check=True)
 
 
+def remember_something(home: Home, limen_bin: Path) -> None:
+    """Leave the brain and the files that the documents speak of."""
+    shutil.copy(ROOT / "README.md", home.path)
+    shutil.copytree(ROOT / "docs" / "guides", home.path / "docs")
+    for command in (
+        'remember "The deploy key rotates on Mondays. Ask Maren." --tag ops',
+        "brain create Side --slug side",
+    ):
+        done = run(f"limen {command}", home, limen_bin)
+        assert done.returncode == 0, done.stderr
+
+
 @requirement("docs.examples-run")
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line not in MAKE | FOREIGN | ENDLESS])
 def test_a_command_of_the_documents_runs(command: str, home: Home, limen_bin: Path) -> None:
     make_a_call(home, limen_bin)
+    if command.partition(" ")[2].startswith(MEMORY):
+        remember_something(home, limen_bin)
+    if command == "limen brain restore side":
+        run("limen brain delete side", home, limen_bin)
+    if command.startswith("limen brain create"):
+        run("limen brain delete side", home, limen_bin)
     done = run(command, home, limen_bin)
     # Nothing is running in a fresh home, and `limen status` says so by its exit code.
     expected = 4 if command.startswith("limen status") else 0

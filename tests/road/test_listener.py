@@ -575,3 +575,93 @@ async def test_the_url_is_one_that_can_be_opened_here(host: str, shown: str) -> 
 def test_the_server_library_is_loaded_with_the_first_listener_only() -> None:
     code = "import sys, limen.server.listener; sys.exit('uvicorn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
+
+
+async def brisk(scope: Scope, receive: Receive, send: Send) -> None:
+    """Take the short way wherever there is one, and say which was taken."""
+    line: Line = scope[LINE]
+    body = line.take_body(scope)
+    way = b"short" if body is not None else b"long"
+    while body is None:
+        message = await receive()
+        body = None if message.get("more_body") else message["body"]
+    answer = b"%b %d" % (way, len(body))
+    if not line.respond(scope, b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n", answer):
+        await send_json(send, answer + b" sent")
+
+
+@pytest.mark.parametrize(
+    ("request_head", "answer"),
+    [
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody", b"short 4"),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", b"short 4"),
+        (b"POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\nbody", b"short 4"),
+        (GET, b"short 0"),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", b"short 0 sent"),
+        (b"GET / HTTP/1.0\r\nhost: x\r\n\r\n", b"short 0 sent"),
+    ],
+)
+async def test_a_request_that_came_whole_can_be_read_and_answered_the_short_way(
+    request_head: bytes, answer: bytes
+) -> None:
+    async with listening(brisk) as listener:
+        client = await listener.connect()
+        client.send(request_head)
+        assert await client.answer() == (200, answer)
+        if answer.endswith(b"sent"):
+            assert await client.reader.read() == b""
+        else:
+            assert await client.get() == (200, b"short 0")
+
+
+async def test_a_body_that_comes_in_parts_is_received_the_long_way() -> None:
+    async with listening(brisk) as listener:
+        client = await listener.connect()
+        client.send(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n")
+        await client.writer.drain()
+        # The listener has seen the head once it has answered somebody who came later.
+        assert await (await listener.connect()).get() == (200, b"short 0")
+        client.send(b"body")
+        assert await client.answer() == (200, b"long 4")
+
+
+async def test_requests_in_one_piece_are_answered_in_their_order_the_short_way() -> None:
+    async with listening(brisk) as listener:
+        client = await listener.connect()
+        sizes = [3, 0, 70_000, 1]
+        client.send(
+            b"".join(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%b" % (n, b"x" * n) for n in sizes)
+        )
+        answers = [await client.answer() for _ in sizes]
+    assert [(status, body.split()[1]) for status, body in answers] == [(200, b"%d" % size) for size in sizes]
+
+
+async def test_nobody_answers_or_reads_a_request_that_is_not_theirs_or_twice() -> None:
+    earlier: list[Scope] = []
+    refused: list[object] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        line: Line = scope[LINE]
+        for old in earlier:
+            refused.extend((line.take_body(old), line.respond(old, b"HTTP/1.1 200 OK\r\n", b"stale")))
+        earlier.append(scope)
+        await send_json(send, HELLO)
+        refused.append(line.respond(scope, b"HTTP/1.1 200 OK\r\n", b"again"))
+
+    async with listening(app) as listener:
+        client = await listener.connect()
+        assert [await client.get() for _ in range(2)] == [(200, HELLO)] * 2
+    assert refused == [False, None, False, False]
+
+
+async def test_an_app_that_never_waits_and_fails_is_answered_for_and_the_next_one_served() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/fail":
+            raise LookupError("broken")
+        await send_json(send, HELLO)
+
+    async with listening(app) as listener:
+        client = await listener.connect()
+        client.send(b"GET /fail HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert (await client.answer())[0] == 500
+        assert await (await listener.connect()).get() == (200, HELLO)

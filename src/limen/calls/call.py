@@ -29,7 +29,8 @@ __all__ = [
     "Tier",
 ]
 
-Kind = Literal["tool", "resource", "template", "prompt"]
+Kind = Literal["tool", "resource", "template", "prompt", "operation"]
+"""An operation is reached over REST and from the command line; no MCP method names one, so no MCP client can."""
 Tier = Literal["read", "write", "admin"]
 ActionClass = Literal["read", "write", "external", "destructive"]
 Subject = NewType("Subject", str)
@@ -48,7 +49,7 @@ class Caller(Struct, frozen=True):
 
 
 class Capability(Struct, frozen=True):
-    """One tool, resource, template or prompt, and what governance knows about it."""
+    """One tool, resource, template, prompt or operation, and what governance knows about it."""
 
     kind: Kind
     name: str

@@ -1,22 +1,24 @@
 """News that clients may have asked for: lists that changed, resources that were updated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import Literal
 
-from limen.calls.call import Kind
+from msgspec import Struct
 
-__all__ = ["Change", "ChangeFeed", "ListChanged", "ResourceUpdated"]
+__all__ = ["Change", "ChangeFeed", "ListChanged", "ListedKind", "ResourceUpdated"]
 
 
-@dataclass(frozen=True, slots=True)
-class ListChanged:
+ListedKind = Literal["tool", "resource", "template", "prompt"]
+"""What MCP clients have lists of; operations are none of theirs."""
+
+
+class ListChanged(Struct, frozen=True):
     """The list of a kind is not what it was."""
 
-    kind: Kind
+    kind: ListedKind
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceUpdated:
+class ResourceUpdated(Struct, frozen=True):
     """A resource's contents changed."""
 
     uri: str
@@ -26,11 +28,10 @@ Change = ListChanged | ResourceUpdated
 Listener = Callable[[Change], None]
 
 
-@dataclass(slots=True)
-class ChangeFeed:
+class ChangeFeed(Struct, eq=False):
     """Passes each change to everyone listening, at once and in order. Listeners must not block."""
 
-    _listeners: dict[int, Listener] = field(default_factory=dict[int, Listener])
+    _listeners: dict[int, Listener] = {}
     _next: int = 0
 
     def listen(self, listener: Listener) -> Callable[[], None]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 
-from limen.app import run_http
 from limen.cli.invocation import Invocation
 from limen.cli.loading import load_settings, tell_problems
 from limen.cli.loop import run_async
@@ -19,6 +18,8 @@ from limen.cli.overrides import override
 from limen.cli.parameters import AsJson, ConfigFile, Host, Port, TierName, ToolsetNames, begin, example, new_app
 from limen.cli.stdio import serve_stdio
 from limen.config.load import Loaded
+from limen.serving import run_http
+from limen.web.door import RestDoor
 
 __all__ = ["app"]
 
@@ -46,7 +47,14 @@ def serve(  # noqa: PLR0913 - one argument per option
     settings = override(loaded.settings, host=host, port=port, tier=tier, toolsets=toolsets)
     given = {TIER.flag: tier, TOOLSETS.flag: toolsets}
     entry = _stdio_entry(invocation, loaded, {flag: value for flag, value in given.items() if value})
-    run_async(run_http(settings, loaded.paths, lambda url: _announce(invocation.output, url, entry)))
+    run_async(
+        run_http(
+            settings,
+            loaded.paths,
+            lambda url: _announce(invocation.output, url, entry),
+            lambda limen, identify: RestDoor(limen.pipeline, identify),
+        )
+    )
 
 
 @app.command(epilog=example("claude mcp add limen -- limen stdio", "limen stdio --tier write"))

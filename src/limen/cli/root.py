@@ -27,6 +27,11 @@ class Entry(NamedTuple):
 COMMANDS: Mapping[str, Entry] = {
     "serve": Entry("hub", "Serve MCP clients over HTTP."),
     "stdio": Entry("hub", "Serve one MCP client on stdin and stdout."),
+    "remember": Entry("memory", "Keep something for later."),
+    "search": Entry("memory", "Find passages in a brain."),
+    "recall": Entry("memory", "Bring back what is remembered about something."),
+    "ingest": Entry("ingest", "Take files, folders and web addresses into a brain."),
+    "brain": Entry("brain", "Make, list, check, move and put away brains."),
     "status": Entry("status", "Tell whether the hub is running, and where everything is."),
     "logs": Entry("logs", "Show the calls that were made, the latest last."),
     "config": Entry("settings", "Find, show, check and edit the settings."),

@@ -29,7 +29,7 @@ _NEW_FILE = """\
 # server:
 #   port: 8765
 # tier: read          # or write, admin
-# toolsets: [hub]
+# toolsets: [memory, hub]
 # servers:            # a pasted `mcpServers` block works too
 #   files:
 #     command: npx

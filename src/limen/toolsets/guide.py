@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from limen.db.sqlite import Connection, connect_memory
 
@@ -15,8 +16,7 @@ _WORD = re.compile(r"\w+")
 EXCERPT_CHARS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One heading and the text beneath it."""
 
     path: str
@@ -24,8 +24,7 @@ class Section:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A section that answers a query."""
 
     path: str
@@ -43,8 +42,7 @@ def find_docs() -> Path | None:
     return None
 
 
-@dataclass(frozen=True)
-class Guide:
+class Guide(Struct, frozen=True, dict=True):
     """Reads the documentation when it is first asked about, and searches it by BM25."""
 
     folder: Path | None

@@ -2,8 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -36,17 +35,17 @@ def text(value: str) -> dict[str, Any]:
     return {"type": "text", "text": value}
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """What a tool answers: content for the model, optionally the same as data."""
 
     content: Sequence[Mapping[str, Any]]
     structured: object = None
     is_error: bool = False
+    code: str = "tool_failed"
+    """The public code of the failure, when it is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """One tool: its arguments are a msgspec struct, its work is one async function."""
 
     name: str
@@ -58,20 +57,18 @@ class Tool:
     tier: Tier = "read"
     input_schema: Mapping[str, Any] | None = None
     """Only where a struct cannot say it; derived from `args` otherwise."""
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, Any] = {}
     """Further fields of the definition (`outputSchema`, `icons`, …)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     """What a resource holds."""
 
     data: str | bytes
     mime: str = "text/plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """One readable thing under a fixed URI, and the other URIs it also answers to."""
 
     uri: str
@@ -82,8 +79,7 @@ class Resource:
     aliases: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """Readable things under a pattern of URIs."""
 
     pattern: str
@@ -92,11 +88,10 @@ class Template:
     read: Callable[[Call, Mapping[str, str]], Awaitable[Contents]]
     mime: str = "text/plain"
     aliases: Sequence[str] = ()
-    completions: Completions = field(default_factory=dict[str, Callable[[str], Sequence[str]]])
+    completions: Completions = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PromptArgument:
+class PromptArgument(msgspec.Struct, frozen=True):
     """One argument of a prompt; prompts take strings only."""
 
     name: str
@@ -104,15 +99,14 @@ class PromptArgument:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """One prompt: renders messages from string arguments."""
 
     name: str
     description: str
     render: Callable[[Call, Mapping[str, str]], Awaitable[Sequence[Mapping[str, Any]]]]
     arguments: Sequence[PromptArgument] = ()
-    completions: Completions = field(default_factory=dict[str, Callable[[str], Sequence[str]]])
+    completions: Completions = {}
 
 
 class _CompletionArgument(msgspec.Struct, frozen=True):
@@ -139,7 +133,7 @@ class Toolset:
         prompts: Sequence[Prompt] = (),
     ) -> None:
         self._source = source
-        self._listed: dict[Kind, list[Capability]] = {"tool": [], "resource": [], "template": [], "prompt": []}
+        self._listed: dict[Kind, list[Capability]] = {kind: [] for kind in get_args(Kind)}
         self._found: dict[tuple[Kind, str], tuple[Capability, Serve]] = {}
         self._patterns: list[tuple[str, Capability, Template]] = []
         for tool in tools:
@@ -160,7 +154,7 @@ class Toolset:
         """All of a kind, in the order they were written down."""
         return self._listed[kind]
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         """By exact name; a resource also by a template that matches its URI."""
         known = self._found.get((kind, name))
         if known is not None:
@@ -292,7 +286,7 @@ def _rendered(reply: Reply) -> Result:
     payload: dict[str, Any] = {"content": reply.content, "isError": reply.is_error}
     if reply.structured is not None:
         payload["structuredContent"] = reply.structured
-    return Result(msgspec.json.encode(payload), reply.is_error, "tool_failed" if reply.is_error else "")
+    return Result(msgspec.json.encode(payload), reply.is_error, reply.code if reply.is_error else "")
 
 
 def _failed(error: InvalidArguments | ToolFailed) -> Result:

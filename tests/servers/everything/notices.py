@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from limen.calls.call import Call, Kind
-from limen.calls.changes import ChangeFeed, ListChanged, ResourceUpdated
+from limen.calls.call import Call
+from limen.calls.changes import ChangeFeed, ListChanged, ListedKind, ResourceUpdated
 from limen.toolsets.provider import Reply, Tool, text
 from tests.servers.everything.content import Nothing
 from tests.servers.everything.reading import WATCHED
@@ -64,7 +64,7 @@ class Changes:
     """Adds and removes a tool and a prompt, and tells everyone who listens."""
 
     feed: ChangeFeed
-    shown: set[Kind] = field(default_factory=set[Kind])
+    shown: set[ListedKind] = field(default_factory=set[ListedKind])
 
     async def toggle_tool(self, _: Nothing, __: Call) -> Reply:
         """Change the list of tools."""
@@ -79,7 +79,7 @@ class Changes:
         self.feed.publish(ResourceUpdated(WATCHED))
         return Reply([text("told")])
 
-    def _toggle(self, kind: Kind) -> Reply:
+    def _toggle(self, kind: ListedKind) -> Reply:
         if kind in self.shown:
             self.shown.remove(kind)
         else:

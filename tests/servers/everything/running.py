@@ -1,5 +1,6 @@
 """A real hub with the toolset `everything` in it: the command line for a stdio client, the URL for an HTTP one."""
 
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from tests.environment import ROOT, child_environment
 PLUGIN = Path(__file__).with_name("plugin")
 ENDPOINT = re.compile(r"http://[^\s\"']+/mcp")
 STOP_S = 10
+SERVING_EVERYTHING: Mapping[str, object] = {"toolsets": ["hub", "everything"], "log": {"level": "info"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,11 @@ class Hub:
     env: Mapping[str, str]
 
     @classmethod
-    def prepare(cls, limen: Path, home: Path) -> "Hub":
-        """Write settings that serve the built-in toolset and this one, without a prefix."""
+    def prepare(cls, limen: Path, home: Path, settings: Mapping[str, object] = SERVING_EVERYTHING) -> "Hub":
+        """Write the settings; those it has by itself serve the built-in toolset and this one, without a prefix."""
+        home.mkdir(parents=True, exist_ok=True)
         config = home / "limen.yaml"
-        config.write_text("toolsets: [hub, everything]\nlog: {level: info}\n", "utf-8")
+        config.write_text(json.dumps(settings), "utf-8")
         # The first entry makes the code importable, the second one the entry point that names it.
         path = os.pathsep.join((str(ROOT), str(PLUGIN)))
         return cls(str(limen), config, child_environment(home) | {"PYTHONPATH": path, "LIMEN_CONFIG": str(config)})

@@ -38,16 +38,16 @@ class Everything:
         shown = await self.fleeting.list(kind) if kind in self.changes.shown else ()
         return [*await self.lasting.list(kind), *shown]
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         """By name or URI."""
-        found = await self.lasting.find(kind, name)
+        found = self.lasting.find(kind, name)
         if found is None and kind in self.changes.shown:
-            found = await self.fleeting.find(kind, name)
+            found = self.fleeting.find(kind, name)
         return found
 
     async def run(self, call: Call, capability: Capability) -> Result:
         """Do it, whichever of the two knows how."""
-        home = self.lasting if await self.lasting.find(call.kind, call.name) else self.fleeting
+        home = self.lasting if self.lasting.find(call.kind, call.name) else self.fleeting
         return await home.run(call, capability)
 
 

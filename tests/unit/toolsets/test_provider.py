@@ -128,7 +128,7 @@ async def call_tool(name: str, arguments: bytes = b"{}") -> dict[str, Any]:
 
 
 async def definition(kind: str, name: str) -> dict[str, Any]:
-    found = [await TOOLSET.find("tool", name), await TOOLSET.find("prompt", name), await TOOLSET.find("template", name)]
+    found = [TOOLSET.find("tool", name), TOOLSET.find("prompt", name), TOOLSET.find("template", name)]
     [capability] = [item for item in found if item is not None and item.kind == kind]
     return json.loads(capability.definition)
 
@@ -338,4 +338,4 @@ async def test_subscribing_to_a_resource_reads_nothing(method: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "Draw", "draw ", "nothing", "x://text", "greet"])
 async def test_names_are_matched_exactly_and_by_kind(name: str) -> None:
-    assert await TOOLSET.find("tool", name) is None
+    assert TOOLSET.find("tool", name) is None

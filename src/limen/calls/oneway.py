@@ -1,0 +1,35 @@
+"""The way back to a caller who has none: REST and the command line wait for the result and answer no questions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from limen.calls.call import Question
+from limen.errors import MissingClientCapability
+
+__all__ = ["OneWay"]
+
+
+class OneWay:
+    """An exchange that nobody listens to."""
+
+    def supports(self, feature: str) -> bool:
+        """Nothing can be asked of this caller."""
+        return False
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Nobody asked for progress."""
+
+    async def log(self, level: str, data: object, logger: str | None = None) -> None:
+        """Nobody wants log messages."""
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+        """Refuse.
+
+        Raises:
+            MissingClientCapability: always.
+        """
+        methods = ", ".join(sorted({question.method for question in questions.values()}))
+        raise MissingClientCapability(f"this caller cannot answer {methods}; use an MCP client that can")
+
+    async def release(self) -> None:
+        """There is no stream to let go of."""
