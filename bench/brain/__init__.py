@@ -1,0 +1,1 @@
+"""What keeping documents costs, beside the least that could keep and find them."""

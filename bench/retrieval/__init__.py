@@ -1,0 +1,1 @@
+"""How well and how quickly a brain finds things, beside simpler ways to look for them."""
