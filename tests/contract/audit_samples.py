@@ -196,7 +196,7 @@ class Shelf:
     async def list(self, kind: Kind) -> Sequence[Capability]:
         return [self.capability]
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         return self.capability if name == self.capability.name else None
 
     async def run(self, call: Call, capability: Capability) -> Result:

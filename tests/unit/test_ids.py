@@ -3,7 +3,7 @@
 import re
 import time
 
-from limen.ids import new_call_id, new_session_id, ulid
+from limen.ids import Ulids, new_call_id, new_session_id, ulid
 from tests.requirements import requirement
 
 
@@ -30,6 +30,18 @@ def test_a_ulid_tells_its_time() -> None:
     for letter in ulid()[:10]:
         told = told * 32 + alphabet.index(letter)
     assert before <= told <= time.time_ns() // 1_000_000
+
+
+def test_no_ulid_is_given_out_twice_when_the_clock_is_set_back() -> None:
+    ulids, now = Ulids(), time.time_ns() // 1_000_000
+    moments = [now, now + 1, now, now + 1, now + 5_000, now - 5_000, now, now]
+    assert len({ulids.begin(moment) for moment in moments}) == len(moments)
+
+
+def test_ulids_grow_within_a_millisecond_and_across_them() -> None:
+    ulids, now = Ulids(), time.time_ns() // 1_000_000
+    drawn = [ulids.begin(moment) for moment in (now, now, now + 1, now + 1, now + 2, now + 3_000)]
+    assert drawn == sorted(set(drawn))
 
 
 @requirement("session.unguessable-id")

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from limen.calls.call import (
     Allow,
@@ -32,8 +33,7 @@ RECORD_GRACE_S = 5.0
 _RANK: dict[Tier, int] = {"read": 0, "write": 1, "admin": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """Walks every call from its caller to its provider and back, and leaves a record."""
 
     providers: Sequence[Provider]
@@ -50,15 +50,16 @@ class Pipeline:
             if capability.listed and is_exposed(capability, caller)
         ]
 
-    async def find(self, kind: Kind, name: str, caller: Caller) -> tuple[Provider, Capability]:
+    def find(self, kind: Kind, name: str, caller: Caller) -> tuple[Provider, Capability]:
         """The capability of this name and who serves it, when this caller may see it.
 
         Raises:
             NotFound: there is none, or it is not exposed to the caller.
         """
+        most = _RANK[caller.tier]
         for provider in self.providers:
-            capability = await provider.find(kind, name)
-            if capability is not None and is_exposed(capability, caller):
+            capability = provider.find(kind, name)
+            if capability is not None and _RANK[capability.tier] <= most:
                 return provider, capability
         if kind == "resource":
             raise ResourceNotFound(f"no resource {name!r}", uri=name)
@@ -80,7 +81,7 @@ class Pipeline:
         try:
             if not call.caller.subject:
                 raise AuthRequired("this call has no identity")  # noqa: TRY301 - the refusal is recorded below
-            provider, capability = await self.find(call.kind, call.name, call.caller)
+            provider, capability = self.find(call.kind, call.name, call.caller)
             decision = self.policy.decide(call, capability)
             rule = decision.rule if type(decision) is Allow else await self._admit(call, capability, decision)
             try:

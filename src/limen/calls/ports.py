@@ -20,7 +20,7 @@ class Provider(Protocol):
         """All capabilities of a kind, in a fixed order."""
         ...
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         """The capability that answers to this name (for a resource: to this URI), or None."""
         ...
 

@@ -1,8 +1,10 @@
 """What an audit row says: the exact JSON text that is hashed and kept; raw arguments and secrets stay out of it."""
 
+import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
@@ -18,26 +20,39 @@ ArgumentsKept = Literal["digest", "redacted"]
 # no quoting.
 _INTENT = b'{"id":"%b","phase":"intent","at":"%b",%b,"args":%b,"run":%b}'
 _OUTCOME = b'{"id":"%b","phase":"outcome","at":"%b",%b,"args":%b,%b,"duration_ms":%.3f,"bytes_out":%d}'
+_DIGEST = b'"sha256:%b"'
 _BOTH = _INTENT + b"\n" + _OUTCOME + b"\n"
 _MAX_TEXT = 512
 _MAX_ARGUMENTS = 16_384
-_MAX_REMEMBERED = 128
 _MAX_KNOWN = 512
 
 _Facts = tuple[str, ...]
-_Key = TypeVar("_Key")
+
+_SHORT = 192
+"""So many bytes of arguments are hashed by Python itself: OpenSSL is quicker per byte, and slower to begin."""
+
+
+def _find_own_sha256() -> Callable[[bytes], Any]:
+    # hashlib has it for builds without OpenSSL, and no public name for it.
+    find = getattr(hashlib, "__get_builtin_constructor", None)
+    try:
+        return sha256 if find is None else find("sha256")
+    except ValueError:
+        return sha256
+
+
+_own_sha256 = _find_own_sha256()
 
 
 class RowWriter:
     """Writes the bodies of one run's rows; `arguments` says whether their digest or redacted values are kept."""
 
-    __slots__ = ("_args", "_at_ms", "_at_text", "_facts", "_is_redacted", "_run", "_second", "_second_text")
+    __slots__ = ("_at_ms", "_at_text", "_facts", "_is_redacted", "_run", "_second", "_second_text")
 
     def __init__(self, run: str, arguments: ArgumentsKept = "digest") -> None:
         self._run = _quoted(run)
         self._is_redacted = arguments == "redacted"
         self._facts: dict[_Facts, bytes] = {}
-        self._args: dict[bytes, bytes] = {}
         self._at_ms: int = -1
         self._at_text = b""
         self._second: int = -1
@@ -45,7 +60,7 @@ class RowWriter:
 
     def intent(self, call: Call, capability: Capability, rule: str, at_ms: int) -> bytes:
         """The row that says what is about to happen, and in which process."""
-        args = self._args.get(call.arguments) or self._keep(call.arguments)
+        args = self._keep(call.arguments)
         facts = self._tell(_facts_of(call, capability, rule))
         return _INTENT % (call.id.encode(), self._at(at_ms), facts, args, self._run)
 
@@ -55,7 +70,7 @@ class RowWriter:
             call.id.encode(),
             self._at(at_ms),
             self._tell(_facts_of(call, capability, outcome.rule or rule)),
-            self._args.get(call.arguments) or self._keep(call.arguments),
+            self._keep(call.arguments),
             _ending(outcome.status, outcome.code),
             outcome.duration_ms,
             outcome.bytes_out,
@@ -79,7 +94,11 @@ class RowWriter:
             rule,
         )
         facts = self._facts.get(key) or self._tell(key)
-        args = self._args.get(call.arguments) or self._keep(call.arguments)
+        args = call.arguments
+        if self._is_redacted or len(args) > _SHORT:
+            args = self._keep(args)
+        else:
+            args = _DIGEST % _own_sha256(args).hexdigest().encode()
         return _BOTH % (
             call_id,
             self._at_text if began_ms == self._at_ms else self._at(began_ms),
@@ -102,7 +121,9 @@ class RowWriter:
             facts = _encode(key)
             # Bounded in number and in size, whatever names callers come up with.
             if max(map(len, key)) <= _MAX_TEXT:
-                _remember(self._facts, key, facts)
+                if len(self._facts) >= _MAX_KNOWN:
+                    self._facts.clear()
+                self._facts[key] = facts
         return facts
 
     def _keep(self, arguments: bytes) -> bytes:
@@ -111,11 +132,7 @@ class RowWriter:
                 return orjson.dumps(redact_value(orjson.loads(arguments)))
             except orjson.JSONDecodeError:
                 pass
-        digest = b'"sha256:%b"' % sha256(arguments).hexdigest().encode()
-        if len(arguments) <= _MAX_REMEMBERED and not self._is_redacted:
-            # Clients that poll ask the same again and again.
-            _remember(self._args, arguments, digest)
-        return digest
+        return _DIGEST % sha256(arguments).hexdigest().encode()
 
     def _at(self, ms: int) -> bytes:
         # Formatting a date costs more than hashing a row; within a second only the last digits differ.
@@ -125,12 +142,6 @@ class RowWriter:
                 self._second, self._second_text = second, timestamp(ms)[:20].encode()
             self._at_ms, self._at_text = ms, b"%b%03dZ" % (self._second_text, rest)
         return self._at_text
-
-
-def _remember(known: dict[_Key, bytes], key: _Key, value: bytes) -> None:
-    if len(known) >= _MAX_KNOWN:
-        known.clear()
-    known[key] = value
 
 
 def _facts_of(call: Call, capability: Capability | None, rule: str) -> _Facts:

@@ -5,7 +5,6 @@ what merely passes through is neither validated twice nor re-encoded. Refuses ba
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -36,8 +35,7 @@ RequestId = int | str
 EMPTY_PARAMS: Final = b"{}"
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLimits:
+class FrameLimits(msgspec.Struct, frozen=True):
     """The most one frame may be."""
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -229,6 +227,9 @@ def encode_notification(method: str, params: bytes = EMPTY_PARAMS) -> bytes:
 
 def encode_reply(message_id: RequestId, result: bytes) -> bytes:
     """One result as bytes, without a line end."""
+    if type(message_id) is int:
+        # The common id, and the hot path.
+        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (message_id, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id_bytes(message_id), result)
 
 

@@ -6,10 +6,11 @@ of the one times the length of the other, and both have a limit beyond which not
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, unquote
+
+from msgspec import Struct
 
 __all__ = ["match"]
 
@@ -20,16 +21,14 @@ _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,%*]+)\}")
 _JOINTS = {"": ("", ","), "+": ("", ","), "#": ("#", ","), ".": (".", "."), "/": ("/", "/"), ";": (";", ";")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Hole:
+class _Hole(Struct, frozen=True):
     """Where a value stands, and the characters it cannot hold."""
 
     name: str
     stops: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(Struct, frozen=True):
     parts: tuple[str | _Hole, ...]
     query: frozenset[str]
     fixed_pairs: int

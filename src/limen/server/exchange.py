@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -54,8 +53,7 @@ def _require(capabilities: Mapping[str, Any], question: Question) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Exchange:
+class _Exchange(msgspec.Struct):
     """What both revisions do the same way."""
 
     capabilities: Mapping[str, Any]
@@ -83,13 +81,11 @@ class _Exchange:
         await self.outlet(encode_notification("notifications/message", msgspec.json.encode(params)))
 
 
-@dataclass(slots=True)
 class SessionExchange(_Exchange):
     """2025-11-25: questions go out on the request's own stream and are awaited."""
 
     dispatcher: Dispatcher
     ask_timeout_s: float
-    let_go: Callable[[], Awaitable[None]] | None = None
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
         for question in questions.values():
@@ -115,15 +111,16 @@ class SessionExchange(_Exchange):
         return answers
 
     async def release(self) -> None:
-        if self.let_go is not None:
-            await self.let_go()
+        # Asked only here: most calls never let go, and only some outlets are a stream of their own.
+        let_go: Callable[[], Awaitable[None]] | None = getattr(self.outlet, "release", None)
+        if let_go is not None:
+            await let_go()
 
 
-@dataclass(slots=True)
 class StatelessExchange(_Exchange):
     """2026-07-28: a question ends the call; the client comes back with the answer and the state we sealed."""
 
-    answers: dict[str, Any] = field(default_factory=dict[str, Any])
+    answers: dict[str, Any] = {}
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
         open_questions = {key: question for key, question in questions.items() if key not in self.answers}

@@ -29,7 +29,7 @@ from limen.server.surface import Surface
 from limen.server.watch import Watch
 from limen.transport.eager import run_eagerly
 
-__all__ = ["HttpDoor", "HttpLimits"]
+__all__ = ["HttpDoor", "HttpLimits", "Identify", "Route"]
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +61,8 @@ class HttpDoor:
     limits: HttpLimits = field(default_factory=HttpLimits)
     more_routes: dict[str, Route] = field(default_factory=dict[str, Route])
     """Further exact paths, for the layers above."""
+    more_prefixes: dict[str, Route] = field(default_factory=dict[str, Route])
+    """Further paths by their first segment, `/v1` for one, for the layers above."""
     sessions: SessionStore = field(init=False)
     _stateless: StatelessPosts = field(init=False)
     _group: asyncio.TaskGroup | None = None
@@ -100,23 +102,22 @@ class HttpDoor:
             await asyncio.sleep(min(SWEEP_S, self.limits.session_idle_s))
             self.sessions.expire()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            return
+            return _nothing()
         refused = self.guard.check(scope["headers"])
         if refused is not None:
             body = msgspec.json.encode({"error": {"code": "denied", "message": refused.reason}})
-            await send_json(send, body, status=refused.status)
-            return
+            return send_json(send, body, status=refused.status)
         path = scope["path"]
         if path == "/mcp":
-            await self._mcp(scope, receive, send)
-        elif path == "/healthz":
-            await send_json(send, self._health())
-        elif path in self.more_routes:
-            await self.more_routes[path](scope, receive, send)
-        else:
-            await send_json(send, b'{"error":{"code":"not_found","message":"no such path"}}', status=404)
+            return self._mcp(scope, receive, send)
+        if path == "/healthz":
+            return send_json(send, self._health())
+        route = self.more_routes.get(path) or self.more_prefixes.get(_first_segment(path))
+        if route is not None:
+            return route(scope, receive, send)
+        return send_json(send, b'{"error":{"code":"not_found","message":"no such path"}}', status=404)
 
     def _health(self) -> bytes:
         uptime_s = round(monotonic() - self._since, 1)
@@ -172,18 +173,12 @@ class HttpDoor:
         declared = visit.raw_header(b"content-length")
         if declared.isdigit() and int(declared) > limit:
             raise TooLarge(f"body is {int(declared)} bytes, the limit is {limit}", limit="body_bytes")
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await visit.receive()
-            if message["type"] == "http.disconnect":
-                return None
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > limit:
-                raise TooLarge(f"body is over {limit} bytes", limit="body_bytes")
-            if not message.get("more_body"):
-                return parts[0] if len(parts) == 1 else b"".join(parts)
+        body = visit.find_body()
+        if body is None:
+            return await _receive_body(visit, limit)
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
 
     async def _post_request(self, visit: Visit, request: Request) -> None:
         if request.method == "initialize" and not visit.raw_header(b"mcp-session-id"):
@@ -198,7 +193,7 @@ class HttpDoor:
             watch.drop()
             raise
         if not await watch.finish():
-            await send_json(visit.send, reply)
+            await visit.reply(reply)
 
     async def _initialize(self, visit: Visit, request: Request) -> None:
         session = self.sessions.create(visit.caller)
@@ -260,6 +255,24 @@ class HttpDoor:
         return session
 
 
+async def _receive_body(visit: Visit, limit: int) -> bytes | None:
+    # A body may come in very many pieces: growing bytes by each would take the square of its size.
+    body = bytearray()
+    while True:
+        message = await visit.receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise _too_large(limit)
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"body is over {limit} bytes", limit="body_bytes")
+
+
 async def _answer_post(session: HttpSession, request: Request, stream: PostStream) -> bytes:
     session.busy += 1
     try:
@@ -271,6 +284,14 @@ async def _answer_post(session: HttpSession, request: Request, stream: PostStrea
     if stream.is_open:
         stream.end(reply)
     return reply
+
+
+async def _nothing() -> None:
+    pass
+
+
+def _first_segment(path: str) -> str:
+    return "/" + path[1:].partition("/")[0]
 
 
 def _names_stateless(visit: Visit) -> bool:

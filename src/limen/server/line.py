@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from asyncio import Transport
@@ -20,7 +20,11 @@ else:
     # the first door is opened.
     HttpToolsProtocol = object
 
-__all__ = ["LINE", "Line", "ListenLimits", "Peers", "WatchedLine"]
+from limen.server.joined import Joined
+from limen.server.linelimits import BAD_REQUEST, TOO_LARGE, TOO_MANY, TOO_SLOW, ListenLimits
+from limen.transport.eager import Understudy
+
+__all__ = ["LINE", "Line", "Peers", "WatchedLine"]
 
 LINE: Final = "limen.line"
 """Where an app finds the Line of its request in the ASGI scope."""
@@ -49,35 +53,17 @@ class Line(Protocol):
         """
         ...
 
+    def take_body(self, scope: dict[str, Any]) -> bytes | None:
+        """What is unread of the body of this request, if the end of it has come; None leaves it to `receive`."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class ListenLimits:
-    """What one listener grants its clients."""
+    def respond(self, scope: dict[str, Any], head: bytes, body: bytes) -> bool:
+        """Send a whole response to this request, in a tenth of the steps that `send` takes.
 
-    max_connections: int = 512
-    header_timeout_s: float = 10.0
-    """From the connection, or the first byte of a later request, to the end of the headers."""
-    body_timeout_s: float = 10.0
-    """From the end of the headers to the end of the body, however it is dripped."""
-    request_timeout_s: float = 14.0
-    """Headers and body together, unless one alone has more: so a half-open request ends within 15 s by default."""
-    keep_alive_s: float = 30.0
-    stall_timeout_s: float = 30.0
-    """How long a peer may leave unread what was sent to it."""
-    max_header_bytes: int = 64 * 1024
-    grace_s: float = 5.0
-    """How long open responses may go on once the listener was told to stop."""
-
-    @property
-    def whole_request_s(self) -> float:
-        """What a request has from its first byte to its last."""
-        return max(self.request_timeout_s, self.header_timeout_s, self.body_timeout_s)
-
-    @property
-    def tick_s(self) -> float:
-        """How often deadlines are looked at: they are late by a quarter of the shortest at most."""
-        shortest = min(self.header_timeout_s, self.body_timeout_s, self.keep_alive_s)
-        return min(0.5, max(0.01, shortest / 4))
+        The head is a status line and headers; the date and the length are added. False leaves it to `send`: the
+        response has begun, the connection is to end with it, or its reader is slow.
+        """
+        ...
 
 
 class Reading(Enum):
@@ -91,65 +77,16 @@ class Reading(Enum):
 _NOTHING, _HEAD, _BODY = Reading.NOTHING, Reading.HEAD, Reading.BODY
 
 
-def _last_words(status: bytes, text: bytes, *headers: bytes) -> bytes:
-    head = [b"HTTP/1.1 " + status, b"content-type: text/plain; charset=utf-8", b"content-length: %d" % len(text)]
-    return b"\r\n".join([*head, *headers, b"connection: close", b"", text])
-
-
-BAD_REQUEST: Final = _last_words(b"400 Bad Request", b"This is not an HTTP/1.1 request.\n")
-TOO_SLOW: Final = _last_words(b"408 Request Timeout", b"The request did not arrive in time.\n")
-TOO_LARGE: Final = _last_words(b"431 Request Header Fields Too Large", b"The headers are too large.\n")
-TOO_MANY: Final = _last_words(b"503 Service Unavailable", b"Too many connections.\n", b"retry-after: 5")
-
-
 @dataclass(frozen=True, slots=True)
 class Peers:
     """The open connections of one listener, and what they are granted."""
 
     limits: ListenLimits
+    understudy: Understudy
+    """Begins to answer their requests."""
     lines: "set[WatchedLine]" = field(default_factory=lambda: set[WatchedLine]())
     lost: Event = field(default_factory=Event)
     """Set whenever one of them ends."""
-
-
-class _Joined:
-    """The transport as one response sees it: its head waits for the first piece of its body, to leave in one write.
-
-    Two writes are two packets, and to the reader two wake-ups.
-    """
-
-    __slots__ = ("_cycle", "_head", "_is_begun", "_transport")
-
-    def __init__(self, cycle: "RequestResponseCycle", transport: "Transport") -> None:
-        self._cycle = cycle
-        self._transport = transport
-        self._head = b""
-        self._is_begun = False
-
-    def write(self, data: bytes) -> None:
-        """Hold the head, which is the first that a response writes; join it to what comes next."""
-        if self._is_begun:
-            self._transport.write(self._head + data if self._head else data)
-            self._head = b""
-        elif self._cycle.response_started:
-            self._is_begun = True
-            self._head = data
-        else:
-            self._transport.write(data)
-
-    def flush(self) -> None:
-        """Send a head that no body follows."""
-        if self._head:
-            self.write(b"")
-
-    def close(self) -> None:
-        """End the connection, once everything is sent."""
-        self.flush()
-        self._transport.close()
-
-    def is_closing(self) -> bool:
-        """Whether the connection is ending."""
-        return self._transport.is_closing()
 
 
 class WatchedLine(HttpToolsProtocol):
@@ -175,9 +112,11 @@ class WatchedLine(HttpToolsProtocol):
         self._unsent = 0
         self._unsent_since = 0.0
         self._served: RequestResponseCycle | None = None
-        self._joined: _Joined | None = None
+        self._joined: Joined | None = None
         self._watchers: dict[object, Callable[[], object]] = {}
         self._is_over = False
+        self._is_feeding = False
+        self._arrived: tuple[RequestResponseCycle, ASGI3Application] | None = None
 
     def abort(self) -> None:
         """Drop the connection now; what was not sent yet is discarded."""
@@ -195,6 +134,34 @@ class WatchedLine(HttpToolsProtocol):
             self._watchers.pop(key, None)
 
         return remove
+
+    def take_body(self, scope: dict[str, Any]) -> bytes | None:
+        cycle = self._served
+        if cycle is None or cycle.scope is not scope or cycle.more_body or cycle.disconnected:
+            return None
+        body = bytes(cycle.body)
+        cycle.body.clear()
+        cycle.message_event.clear()
+        return body
+
+    def respond(self, scope: dict[str, Any], head: bytes, body: bytes) -> bool:
+        cycle = self._served
+        if (
+            cycle is None
+            or cycle.scope is not scope
+            or cycle.response_started
+            or cycle.disconnected
+            or not cycle.keep_alive
+            or self.flow.write_paused
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.waiting_for_100_continue = False
+        cycle.message_event.set()
+        date = self.server_state.default_headers[0][1]
+        self.transport.write(b"%bdate: %b\r\ncontent-length: %d\r\n\r\n%b" % (head, date, len(body), body))
+        self.on_response_complete()
+        return True
 
     def connection_made(self, transport: "Transport") -> None:
         if len(self._peers.lines) >= self._limits.max_connections:
@@ -246,7 +213,11 @@ class WatchedLine(HttpToolsProtocol):
         if self._owed:
             data = self._feed_owed(data)
         if data:
+            self._is_feeding = True
             super().data_received(data)
+            self._is_feeding = False
+            if self._arrived is not None:
+                self._begin(*self._arrived)
         if self._declined_at:
             at, self._declined_at = self._declined_at, 0
             if at < len(data):
@@ -321,16 +292,34 @@ class WatchedLine(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: "RequestResponseCycle", app: "ASGI3Application") -> None:
         self._served = cycle
-        self._joined = _Joined(cycle, self.transport)
+        self._joined = Joined(cycle, self.transport)
         cycle.transport = self._joined  # pyright: ignore[reportAttributeAccessIssue] -- all that a cycle uses of one
-        super()._start_asgi_task(cycle, app)
+        if self._is_feeding:
+            self._arrived = cycle, app
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _begin(self, cycle: "RequestResponseCycle", app: "ASGI3Application") -> None:
+        """Answer in the callback that brought the request, as far as that goes: its body is mostly there by now."""
+        self._arrived = None
+        understudy = self._peers.understudy
+        if not understudy.is_ready():
+            super()._start_asgi_task(cycle, app)
+            return
+        task = understudy.begin(cycle.run_asgi(app))
+        if task is not None:
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
 
     def on_response_complete(self) -> None:
         """Go on with the next request; idle time is counted by `sweep` and needs no timer."""
-        self._served = None
+        served, self._served = self._served, None
         if self._joined is not None:
             self._joined.flush()
             self._joined = None
+        if served is not None:
+            # Each holds the other until here; let go, a request is freed at once and not by the collector.
+            served.transport = self.transport
         self._watchers.clear()
         if self.transport.is_closing():
             return

@@ -13,8 +13,10 @@ from ipaddress import ip_address
 from typing import Final
 
 from limen.errors import ConfigInvalid
-from limen.server.line import LINE, Line, ListenLimits, Peers, WatchedLine
+from limen.server.line import LINE, Line, Peers, WatchedLine
+from limen.server.linelimits import ListenLimits
 from limen.server.responses import Receive, Scope, Send
+from limen.transport.eager import Understudy
 
 __all__ = ["LINE", "App", "Line", "ListenLimits", "serve_http"]
 
@@ -86,7 +88,8 @@ class _Lines:
             """WatchedLine on top of the protocol it watches."""
 
         self._line = UvicornLine
-        self._peers = Peers(limits)
+        self._loop = asyncio.get_running_loop()
+        self._peers = Peers(limits, Understudy(self._loop))
         self._state = ServerState()
         self._config = Config(
             app,
@@ -101,7 +104,6 @@ class _Lines:
             proxy_headers=False,
         )
         self._config.load()
-        self._loop = asyncio.get_running_loop()
         self._next_tick: asyncio.TimerHandle | None = None
 
     def admit(self) -> WatchedLine:
@@ -138,6 +140,7 @@ class _Lines:
         if self._next_tick is not None:
             self._next_tick.cancel()
         self.abort()
+        self._peers.understudy.close()
         if self._state.tasks:
             await asyncio.wait(self._state.tasks, timeout=NOTICE_S)
         for task in self._state.tasks:

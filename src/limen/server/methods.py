@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from limen.calls.call import Call, Caller, Exchange, Kind
+from limen.calls.call import Call, Caller, Exchange, Kind, Result
 from limen.calls.pipeline import Pipeline
 from limen.errors import InvalidArguments
 from limen.ids import new_call_id
@@ -23,48 +23,52 @@ class Turn(msgspec.Struct, frozen=True):
     caller: Caller
     exchange: Exchange
 
-    async def walk(self, kind: Kind, name: str, arguments: bytes) -> bytes:
-        """Take the road with this request; the result's JSON comes back."""
+    def walk(self, kind: Kind, name: str, arguments: bytes) -> Awaitable[Result]:
+        """Take the road with this request."""
         call = Call(new_call_id(), self.request.method, kind, name, arguments, self.caller, self.exchange)
-        return (await self.pipeline.run(call)).payload
+        return self.pipeline.run(call)
 
 
 class Method(msgspec.Struct, frozen=True):
     """How one method is read and answered."""
 
     decoder: msgspec.json.Decoder[Any]
-    handle: Callable[[Turn, Any], Awaitable[bytes]]
+    handle: Callable[[Turn, Any], Awaitable[Result]]
 
     def read(self, request: Request) -> Any:
         """The typed params; raises `InvalidArguments`."""
-        return read_params(self.decoder, request.params)
+        try:
+            return self.decoder.decode(request.params)
+        except msgspec.DecodeError:
+            # Once more, for its words.
+            return read_params(self.decoder, request.params)
 
 
-def _lists(kind: Kind, key: bytes) -> Callable[[Turn, ListParams], Awaitable[bytes]]:
-    async def handle(turn: Turn, params: ListParams) -> bytes:
+def _lists(kind: Kind, key: bytes) -> Callable[[Turn, ListParams], Awaitable[Result]]:
+    async def handle(turn: Turn, params: ListParams) -> Result:
         if params.cursor is not None:
             raise InvalidArguments(
                 "cursor: lists here come in one page, so no cursor was ever given out", field="cursor"
             )
         found = await turn.pipeline.list(kind, turn.caller)
-        return b'{"%b":[%b]}' % (key, b",".join([capability.definition for capability in found]))
+        return Result(b'{"%b":[%b]}' % (key, b",".join([capability.definition for capability in found])))
 
     return handle
 
 
-def _call_tool(turn: Turn, params: CallParams) -> Awaitable[bytes]:
+def _call_tool(turn: Turn, params: CallParams) -> Awaitable[Result]:
     return turn.walk("tool", params.name, _object(params.arguments, "arguments"))
 
 
-def _get_prompt(turn: Turn, params: CallParams) -> Awaitable[bytes]:
+def _get_prompt(turn: Turn, params: CallParams) -> Awaitable[Result]:
     return turn.walk("prompt", params.name, _object(params.arguments, "arguments"))
 
 
-def _on_resource(turn: Turn, params: ReadParams) -> Awaitable[bytes]:
+def _on_resource(turn: Turn, params: ReadParams) -> Awaitable[Result]:
     return turn.walk("resource", params.uri, b"{}")
 
 
-def _complete(turn: Turn, params: CompleteParams) -> Awaitable[bytes]:
+def _complete(turn: Turn, params: CompleteParams) -> Awaitable[Result]:
     argument = _object(params.argument, "argument")
     match params.ref.type:
         case "ref/prompt":
@@ -86,7 +90,7 @@ def _object(raw: msgspec.Raw, field: str) -> bytes:
     raise InvalidArguments(f"{field}: expected an object", field=field)
 
 
-def _method(params: type[Params], handle: Callable[[Turn, Any], Awaitable[bytes]]) -> Method:
+def _method(params: type[Params], handle: Callable[[Turn, Any], Awaitable[Result]]) -> Method:
     return Method(msgspec.json.Decoder(params), handle)
 
 

@@ -19,6 +19,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 _JSON: Final[Header] = (b"content-type", b"application/json")
+_JSON_HEAD: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 _STREAM: Final[list[Header]] = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -51,6 +52,17 @@ class Visit:
     def line(self) -> Line:
         """The connection it came on."""
         return self.scope[LINE]
+
+    def find_body(self) -> bytes | None:
+        """The whole body, if it has come; None when it must be received."""
+        line: Line | None = self.scope.get(LINE)
+        return None if line is None else line.take_body(self.scope)
+
+    async def reply(self, body: bytes) -> None:
+        """Answer with one JSON body."""
+        line: Line | None = self.scope.get(LINE)
+        if line is None or not line.respond(self.scope, _JSON_HEAD, body):
+            await send_json(self.send, body)
 
 
 async def send_json(send: Send, body: bytes, *, status: int = 200, extra: tuple[Header, ...] = ()) -> None:

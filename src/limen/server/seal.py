@@ -6,7 +6,6 @@ import hmac
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64
-from dataclasses import dataclass
 from os import urandom
 from pathlib import Path
 from typing import Any, Final
@@ -31,8 +30,7 @@ class _Sealed(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_Sealed).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(msgspec.Struct, frozen=True):
     """Holds the key; everything else is in the token."""
 
     key: bytes

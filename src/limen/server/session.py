@@ -1,7 +1,7 @@
 """One client's session in revision 2025-11-25, whatever carries it: from `initialize` to its end."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -67,17 +67,16 @@ class Session:
     async def answer(self, request: Request, outlet: Outlet) -> bytes:
         """The reply to one request."""
         try:
-            return encode_reply(request.id, await self._result(request, outlet))
+            method = METHODS.get(request.method)
+            if method is None:
+                return encode_reply(request.id, await self._own_method(request, outlet))
+            if not self.is_initialized:
+                self._require_initialized(request.method)
+            params = method.read(request)
+            result = await method.handle(self._turn(request, params, outlet), params)
+            return encode_reply(request.id, result.payload)
         except Exception as error:  # noqa: BLE001 - the dispatcher's last line
             return refuse(error, request, SESSION_REVISION).frame
-
-    def _result(self, request: Request, outlet: Outlet) -> Awaitable[bytes]:
-        method = METHODS.get(request.method)
-        if method is None:
-            return self._own_method(request, outlet)
-        self._require_initialized(request.method)
-        params = method.read(request)
-        return method.handle(self._turn(request, params, outlet), params)
 
     async def open(self, request: Request, outlet: Outlet) -> Settled:
         """The reply to the request that begins the session, and whether it did."""
@@ -106,7 +105,6 @@ class Session:
             self._log_level,
             self._dispatcher,
             self.surface.ask_timeout_s,
-            getattr(outlet, "release", None),
         )
         return Turn(self.surface.pipeline, request, self.caller, exchange)
 
@@ -154,7 +152,7 @@ class Session:
             self._subscriptions.add(params.uri)
         else:
             self._subscriptions.discard(params.uri)
-        return result
+        return result.payload
 
     def withdrawn(self, request: Request) -> bytes | None:
         """A cancelled request is answered, so that nobody waits for it."""

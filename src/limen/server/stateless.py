@@ -81,7 +81,7 @@ class Stateless:
         params = method.read(request)
         turn = self._turn(request, params, caller, outlet)
         try:
-            result = await method.handle(turn, params)
+            result = (await method.handle(turn, params)).payload
         except InputRequired as pause:
             return self._ask(pause, _binding(request, params, turn.caller))
         return self._shape(result, is_cacheable=request.method in CACHEABLE)

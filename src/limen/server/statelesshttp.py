@@ -147,7 +147,7 @@ class StatelessPosts:
     async def answer(self, visit: Visit, request: Request) -> None:
         """Answer one request, as JSON when that is all there is, as a stream when there is more."""
         try:
-            await self._check_headers(visit.scope, request, visit.caller)
+            self._check_headers(visit.scope, request, visit.caller)
         except ProtocolError as error:
             await send_error(visit.send, error, 400, message_id=request.id, revision=STATELESS_REVISION)
             return
@@ -185,7 +185,7 @@ class StatelessPosts:
     async def _write(self, send: Send, reader: Reader) -> None:
         await send_stream(send, reader, keepalive_s=self.keepalive_s)
 
-    async def _check_headers(self, scope: Scope, request: Request, caller: Caller) -> None:
+    def _check_headers(self, scope: Scope, request: Request, caller: Caller) -> None:
         """Refuse a request whose headers tell a proxy something else than its body tells us."""
         given = _routing_headers(scope)
         try:
@@ -204,11 +204,11 @@ class StatelessPosts:
             return
         _expect(given, NAME_HEADER, name)
         if request.method == "tools/call":
-            await self._check_param_headers(scope, name, target.arguments, caller)
+            self._check_param_headers(scope, name, target.arguments, caller)
 
-    async def _check_param_headers(self, scope: Scope, name: str, arguments: Any, caller: Caller) -> None:
+    def _check_param_headers(self, scope: Scope, name: str, arguments: Any, caller: Caller) -> None:
         try:
-            _, capability = await self.stateless.surface.pipeline.find("tool", name, caller)
+            _, capability = self.stateless.surface.pipeline.find("tool", name, caller)
         except NotFound:
             return
         declared = _declared(capability.definition)

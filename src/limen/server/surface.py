@@ -1,6 +1,5 @@
 """What every door serves from: the road, the news, and how the hub introduces itself."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -20,8 +19,7 @@ INSTRUCTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(msgspec.Struct, frozen=True):
     """Everything the doors share. Built once, in `app.py`."""
 
     pipeline: Pipeline
@@ -29,7 +27,9 @@ class Surface:
     seal: Seal
     versions: tuple[Revision, ...] = SERVED
     limits: FrameLimits = DEFAULT_LIMITS
-    info: dict[str, Any] = field(default_factory=lambda: {"name": "limen", "title": "Limen", "version": __version__})
+    info: dict[str, Any] = msgspec.field(
+        default_factory=lambda: {"name": "limen", "title": "Limen", "version": __version__}
+    )
     instructions: str = INSTRUCTIONS
     ask_timeout_s: float = 300.0
     """How long a person or a client's model may take to answer a question."""

@@ -1,8 +1,9 @@
 """The one seam between Limen and whatever carries its frames."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
-__all__ = ["Channel"]
+__all__ = ["Channel", "Offering"]
 
 
 class Channel(Protocol):
@@ -26,4 +27,16 @@ class Channel(Protocol):
 
     async def aclose(self) -> None:
         """Let go, in bounded time. Harmless to call twice."""
+        ...
+
+
+@runtime_checkable
+class Offering(Protocol):
+    """A channel that can offer a frame the moment it arrives, without waking its reader first."""
+
+    def offer_to(self, take: Callable[[bytes], bool] | None) -> None:
+        """Offer each frame that arrives alone while the reader waits; what is not taken goes to the reader as ever.
+
+        `take` is called outside of any task.
+        """
         ...

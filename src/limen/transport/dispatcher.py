@@ -6,16 +6,13 @@ Knows nothing of MCP beyond the two notifications that JSON-RPC lacks, `cancelle
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from limen.errors import (
     ChannelClosed,
-    DuplicateRequest,
     LimenError,
-    Overloaded,
     ProtocolError,
     RemoteError,
     RequestTimeout,
@@ -36,15 +33,24 @@ from limen.protocol.frames import (
     parse,
 )
 from limen.protocol.refusals import refusal
-from limen.transport.channel import Channel
-from limen.transport.eager import run_eagerly
+from limen.transport.channel import Channel, Offering
+from limen.transport.eager import Understudy, run_eagerly
+from limen.transport.inflight import (
+    MAX_IN_FLIGHT,
+    Inbound,
+    Outbound,
+    ProgressHandler,
+    duplicate,
+    overloaded,
+    read_cancelled,
+    read_progress,
+    with_token,
+)
 
 __all__ = ["Dispatcher", "Outlet", "ProgressHandler", "Service"]
 
 log = logging.getLogger(__name__)
 
-MAX_IN_FLIGHT = 1024
-"""Requests of one connection being answered or whose answer nobody reads; past it they are refused, one by one."""
 BREATH = 64
 """So many requests are answered in a row before others get their turn."""
 DRAIN_S = 2.0
@@ -56,9 +62,6 @@ FAREWELL_S = 1.0
 
 Outlet = Callable[[bytes], Awaitable[None]]
 """Where frames that belong to one request go: the channel, or that request's own response stream."""
-
-ProgressHandler = Callable[[bytes], None]
-"""Hears the params of each `notifications/progress`, unread."""
 
 
 class Service(Protocol):
@@ -77,44 +80,7 @@ class Service(Protocol):
         ...
 
 
-class _Cancelled(msgspec.Struct, rename="camel"):
-    request_id: RequestId
-    reason: str = ""
-
-
-class _Progress(msgspec.Struct, rename="camel"):
-    progress_token: RequestId
-
-
-_decode_cancelled = msgspec.json.Decoder(_Cancelled).decode
-_decode_progress = msgspec.json.Decoder(_Progress).decode
-
-
-class _Inbound:
-    """A request being answered."""
-
-    __slots__ = ("method", "task", "withdrawn")
-
-    def __init__(self, method: str, task: "asyncio.Task[Any] | None") -> None:
-        self.method = method
-        self.task = task
-        self.withdrawn = False
-
-
-class _Outbound:
-    """A request waiting for its answer."""
-
-    __slots__ = ("future", "on_progress", "scope", "timeout_s")
-
-    def __init__(self, future: "asyncio.Future[bytes]", timeout_s: float, on_progress: ProgressHandler | None) -> None:
-        self.future = future
-        self.timeout_s = timeout_s
-        self.on_progress = on_progress
-        self.scope: asyncio.Timeout | None = None
-
-
-@dataclass(slots=True)
-class Dispatcher:
+class Dispatcher(msgspec.Struct, eq=False):
     """One side of a JSON-RPC conversation."""
 
     service: Service
@@ -123,24 +89,35 @@ class Dispatcher:
     limits: FrameLimits = DEFAULT_LIMITS
     endless: frozenset[str] = frozenset()
     """Methods whose answer never comes by itself, so that nobody waits for them at the end."""
-    _inbound: dict[RequestId, _Inbound] = field(default_factory=dict[RequestId, _Inbound])
-    _outbound: dict[RequestId, _Outbound] = field(default_factory=dict[RequestId, _Outbound])
+    _inbound: dict[RequestId, Inbound] = {}
+    _outbound: dict[RequestId, Outbound] = {}
     _last_id: int = 0
-    _at_work: "set[asyncio.Task[None]]" = field(default_factory=lambda: set[asyncio.Task[None]]())
+    _at_work: "set[asyncio.Task[None]]" = set()
     _reader: "asyncio.Task[None] | None" = None
     _ended: "asyncio.Future[None] | None" = None
     _in_a_row: int = 0
+    _understudy: Understudy | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
 
     async def serve(self, channel: Channel) -> None:
         """Read the channel to its end and answer every request; returns after the last of them."""
-        self._ended = asyncio.get_running_loop().create_future()
+        loop = self._loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
         self._begin_reading(channel)
+        if isinstance(channel, Offering):
+            self._understudy = Understudy(loop)
+            self._understudy.is_ready()
+            channel.offer_to(self._take_at_once)
         try:
             await self._ended
             # Whoever waits for an answer waits in vain now, and what depends on it should not hold up the end.
             self.close()
             await self._drain()
         finally:
+            if isinstance(channel, Offering):
+                channel.offer_to(None)
+            if self._understudy is not None:
+                self._understudy.close()
             self.close()
             await self._abandon()
 
@@ -193,17 +170,46 @@ class Dispatcher:
 
     async def _take(self, request: Request, channel: Channel) -> None:
         if request.id in self._inbound:
-            await self.outlet(_duplicate(request))
+            await self.outlet(duplicate(request))
             return
         if len(self._at_work) > MAX_IN_FLIGHT:
             # Sent from the reading task: a client that does not read its answers is not read from either.
-            await self.outlet(_overloaded(request))
+            await self.outlet(overloaded(request))
             return
         self._in_a_row += 1
         if self._in_a_row % BREATH == 0:
             # Answers that never wait would otherwise keep everybody else waiting.
             await asyncio.sleep(0)
         await run_eagerly(self._answer_to_channel(request), lambda: self._begin_reading(channel))
+
+    def _take_at_once(self, data: bytes) -> bool:
+        """Deal with a frame that came alone, in the callback that brought it; whatever is unusual is left to `_read`.
+
+        To wake a task costs as much as half of what it then does.
+        """
+        understudy = self._understudy
+        if understudy is None or not understudy.is_ready() or len(self._at_work) > MAX_IN_FLIGHT:
+            return False
+        try:
+            frame = parse(data, self.limits)
+        except ProtocolError:
+            return False
+        if type(frame) is not Request:
+            self._accept_at_once(frame)
+            return True
+        if frame.id in self._inbound:
+            return False
+        task = understudy.begin(self._answer_to_channel(frame))
+        if task is not None:
+            self._at_work.add(task)
+            task.add_done_callback(self._at_work.discard)
+        return True
+
+    def _accept_at_once(self, frame: Frame) -> None:
+        try:
+            self.accept(frame)
+        except Exception as error:  # noqa: BLE001 - whoever serves the channel hears of it
+            self._end(error)
 
     async def _answer_to_channel(self, request: Request) -> None:
         try:
@@ -212,14 +218,18 @@ class Dispatcher:
                 await self.outlet(reply)
         except ChannelClosed:
             log.info("reply dropped, the client is gone", extra={"request_id": request.id})
+        except Exception as error:  # noqa: BLE001 - whoever serves the channel hears of it
+            self._end(error)
 
     async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
         """Answer one request in the current task."""
         if request.id in self._inbound:
-            return _duplicate(request)
+            return duplicate(request)
         if len(self._inbound) >= MAX_IN_FLIGHT:
-            return _overloaded(request)
-        entry = self._inbound[request.id] = _Inbound(request.method, asyncio.current_task())
+            return overloaded(request)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        entry = self._inbound[request.id] = Inbound(request.method, asyncio.current_task(self._loop))
         try:
             return await self.service.answer(request, outlet)
         except asyncio.CancelledError:
@@ -252,21 +262,21 @@ class Dispatcher:
 
     def _withdraw(self, params: bytes) -> None:
         try:
-            entry = self._inbound.get(_decode_cancelled(params).request_id)
+            entry = self._inbound.get(read_cancelled(params))
         except msgspec.DecodeError:
             log.warning("malformed cancellation ignored")
             return
         if entry is not None:
-            _take_back(entry)
+            entry.take_back()
 
     def withdraw_all(self) -> None:
         """Take back every request in flight, as if its sender had."""
         for entry in tuple(self._inbound.values()):
-            _take_back(entry)
+            entry.take_back()
 
     def _advance(self, params: bytes) -> None:
         try:
-            entry = self._outbound.get(_decode_progress(params).progress_token)
+            entry = self._outbound.get(read_progress(params))
         except msgspec.DecodeError:
             log.warning("malformed progress ignored")
             return
@@ -306,8 +316,8 @@ class Dispatcher:
         send = outlet or self.outlet
         self._last_id += 1
         message_id = self._last_id
-        entry = _Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress)
-        frame = encode_request(message_id, method, _with_token(params, message_id) if on_progress else params)
+        entry = Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress)
+        frame = encode_request(message_id, method, with_token(params, message_id) if on_progress else params)
         try:
             return await self._await_answer(entry, message_id, send(frame))
         except TimeoutError:
@@ -317,7 +327,7 @@ class Dispatcher:
             await self._give_up(message_id, send, "no longer needed")
             raise
 
-    async def _await_answer(self, entry: _Outbound, message_id: RequestId, sending: Awaitable[None]) -> bytes:
+    async def _await_answer(self, entry: Outbound, message_id: RequestId, sending: Awaitable[None]) -> bytes:
         self._outbound[message_id] = entry
         try:
             # A peer that does not read must not hold us longer than one that does not answer.
@@ -364,27 +374,3 @@ class Dispatcher:
         for entry in self._outbound.values():
             if not entry.future.done():
                 entry.future.set_exception(ChannelClosed("the other side is gone"))
-
-
-def _take_back(entry: _Inbound) -> None:
-    if entry.withdrawn:
-        return
-    entry.withdrawn = True
-    if entry.task is not None:
-        entry.task.cancel()
-
-
-def _duplicate(request: Request) -> bytes:
-    return refusal(request.id, DuplicateRequest(f"request id {request.id!r} is still in flight", field="id"))
-
-
-def _overloaded(request: Request) -> bytes:
-    return refusal(request.id, Overloaded(f"{MAX_IN_FLIGHT} requests are in flight already"))
-
-
-def _with_token(params: bytes, token: RequestId) -> bytes:
-    fields = msgspec.json.decode(params, type=dict[str, msgspec.Raw])
-    meta = msgspec.json.decode(fields.get("_meta", msgspec.Raw(b"{}")), type=dict[str, Any])
-    meta["progressToken"] = token
-    fields["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
-    return msgspec.json.encode(fields)

@@ -72,6 +72,7 @@ class LineChannel(asyncio.Protocol):
         self._is_reading_paused = False
         self._is_finished = False
         self._waiter: asyncio.Future[None] | None = None
+        self._take: Callable[[bytes], bool] | None = None
         self._batch = 0
         self._sink: LineSink | None = None
         self._outgoing: list[bytes] = []
@@ -90,6 +91,12 @@ class LineChannel(asyncio.Protocol):
         """Split what arrived into lines."""
         if self._is_closed:
             return
+        if self._take is not None and self._waiter is not None and data.find(b"\n") == len(data) - 1:
+            # A line that came alone and whole, for a reader with nothing else to do; its end is white space to JSON.
+            is_next = not (self._lines or self._partial or self._is_discarding) and len(data) <= self._limit
+            self._batch = 1
+            if is_next and self._take(data):
+                return
         self._unread += len(data)
         lines = data.split(b"\n")
         rest = lines.pop()
@@ -190,6 +197,10 @@ class LineChannel(asyncio.Protocol):
                 await self._waiter
             finally:
                 self._waiter = None
+
+    def offer_to(self, take: Callable[[bytes], bool] | None) -> None:
+        """Offer lines that arrive alone to somebody quicker than the reader."""
+        self._take = take
 
     def attach(self, sink: LineSink) -> None:
         """Where sent frames go."""

@@ -42,7 +42,7 @@ class Diary(RuleBook):
     async def list(self, kind: Kind) -> list[Capability]:
         return []
 
-    async def find(self, kind: Kind, name: str) -> Capability | None:
+    def find(self, kind: Kind, name: str) -> Capability | None:
         self.steps.append("find")
         return next((item for item in self.capabilities if item.name == name), None)
 

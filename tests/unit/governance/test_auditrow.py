@@ -1,6 +1,7 @@
 """What a row's text says, for any call."""
 
 import json
+from hashlib import sha256
 from typing import Any, get_args
 
 from hypothesis import given
@@ -136,3 +137,11 @@ def test_credentials_in_an_address_are_masked() -> None:
     call = a_call("https://alice:hunter2@example.org/x", method="resources/read", kind="resource")
     intent, _ = bodies(RowWriter("7"), call, a_capability(), DONE)
     assert intent["name"] == "https://alice:[redacted]@example.org/x"
+
+
+@given(st.binary(max_size=400))
+def test_the_digest_of_arguments_is_sha256_whatever_their_length(arguments: bytes) -> None:
+    call = a_call("search", arguments=arguments)
+    lines = RowWriter("7.99").both(call, a_capability(), "r", 1_000, DONE, 2_001).splitlines()
+    expected = f"sha256:{sha256(arguments).hexdigest()}"
+    assert [json.loads(line)["args"] for line in lines] == [expected, expected]

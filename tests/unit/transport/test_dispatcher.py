@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from limen.errors import ChannelClosed, ProtocolError, RemoteError, RequestTimeout
 from limen.protocol.frames import Notification, Request, encode_error, encode_reply, encode_request
 from limen.transport.channel import Channel
-from limen.transport.dispatcher import MAX_IN_FLIGHT, Dispatcher, Outlet
+from limen.transport.dispatcher import Dispatcher, Outlet
+from limen.transport.inflight import MAX_IN_FLIGHT
+from limen.transport.lines import LineChannel
 from limen.transport.memory import memory_pair
 from tests.requirements import requirement
 
@@ -83,12 +85,55 @@ class Peer:
         return frames
 
 
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """Carries what one channel of lines writes to another, each piece in a turn of its own."""
+
+    source: LineChannel
+    target: LineChannel
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def write(self, data: bytes, /) -> None:
+        self.loop.call_soon(self.target.data_received, data)
+
+    def close(self) -> None:
+        self.loop.call_soon(self.target.finish)
+        self.source.sink_lost()
+
+    def abort(self) -> None:
+        self.close()
+
+
+def line_pair(_: int = 0) -> tuple[Channel, Channel]:
+    """Both ends of a connection that offers lone frames to its dispatcher, as stdio does."""
+    ours, theirs = LineChannel(1 << 20), LineChannel(1 << 20)
+    ours.attach(Wire(ours, theirs))
+    theirs.attach(Wire(theirs, ours))
+    return ours, theirs
+
+
+@dataclass(slots=True)
+class Carrier:
+    """What carries the frames of the test that runs."""
+
+    pair: Callable[[int], tuple[Channel, Channel]]
+
+
+CARRIER = Carrier(memory_pair)
+
+
+@pytest.fixture(params=[memory_pair, line_pair], autouse=True, scope="module")
+def carrier(request: pytest.FixtureRequest) -> None:
+    """Every test here runs over frames that wait for their reader, and over frames that are offered."""
+    CARRIER.pair = request.param
+
+
 @asynccontextmanager
 async def talking(
-    servant: Servant | None = None, *, capacity: int = 64
+    servant: Servant | None = None, *, capacity: int = 64, can_stall: bool = False
 ) -> AsyncGenerator[tuple[Peer, Dispatcher, Servant], None]:
     """A dispatcher that serves one end of a channel; the test holds the other."""
-    ours, theirs = memory_pair(capacity)
+    ours, theirs = (memory_pair if can_stall else CARRIER.pair)(capacity)
     service = servant or Servant()
     dispatcher = Dispatcher(service, ours.send)
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
@@ -405,7 +450,7 @@ async def test_progress_that_is_read_in_the_turn_of_the_deadline_does_not_end_th
 
 @requirement("dispatch.timeout-out")
 async def test_a_peer_that_does_not_read_cannot_hold_a_request_past_its_deadline() -> None:
-    async with talking(capacity=1) as (peer, dispatcher, _):
+    async with talking(capacity=1, can_stall=True) as (peer, dispatcher, _):
         await dispatcher.notify("notifications/filler")
         with pytest.raises(RequestTimeout):
             await dispatcher.request("never sent", timeout_s=0.01)
@@ -414,7 +459,7 @@ async def test_a_peer_that_does_not_read_cannot_hold_a_request_past_its_deadline
 
 @requirement("channel.backpressure")
 async def test_a_client_that_sends_and_never_reads_is_not_read_from_for_ever() -> None:
-    async with talking(capacity=4) as (peer, _, _):
+    async with talking(capacity=4, can_stall=True) as (peer, _, _):
         sent = await _send_until_stuck(peer)
         assert sent <= MAX_IN_FLIGHT + 16
         assert {(await peer.next())["id"] for _ in range(sent)} == set(range(sent))
@@ -456,7 +501,7 @@ async def test_an_answer_cut_off_by_a_cancel_not_meant_for_it_is_still_an_answer
 @pytest.mark.parametrize("turns", range(6))
 async def test_a_dispatcher_that_is_cancelled_leaves_nothing_running(turns: int) -> None:
     before = asyncio.all_tasks()
-    ours, theirs = memory_pair()
+    ours, theirs = CARRIER.pair(64)
     dispatcher = Dispatcher(Servant(), ours.send)
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(dispatcher.serve(ours))
@@ -509,7 +554,7 @@ async def test_requests_past_the_most_that_may_be_in_flight_are_refused_one_by_o
 
 
 async def test_when_the_client_leaves_requests_that_can_finish_do_and_the_others_are_cancelled() -> None:
-    ours, theirs = memory_pair()
+    ours, theirs = CARRIER.pair(64)
     servant = Servant()
     dispatcher = Dispatcher(servant, ours.send)
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
@@ -522,7 +567,7 @@ async def test_when_the_client_leaves_requests_that_can_finish_do_and_the_others
 
 
 async def test_what_waits_for_an_answer_fails_when_the_client_leaves() -> None:
-    ours, theirs = memory_pair()
+    ours, theirs = CARRIER.pair(64)
     dispatcher = Dispatcher(Servant(), ours.send)
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         group.create_task(dispatcher.serve(ours))
@@ -535,7 +580,7 @@ async def test_what_waits_for_an_answer_fails_when_the_client_leaves() -> None:
 async def test_an_answer_for_a_client_that_has_left_is_logged_and_not_raised(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ours, theirs = memory_pair()
+    ours, theirs = memory_pair(64)
     gate = asyncio.Event()
 
     async def wait(request: Request, _: Outlet) -> bytes:

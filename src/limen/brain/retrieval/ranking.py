@@ -1,6 +1,6 @@
-"""Ranks passages by words, neighbours, meaning, people and shape in one weighted sum; knows no filters and no dates.
+"""Ranks passages by words, neighbours, meaning, people and shape in one weighted sum; knows no filters, reads no dates.
 
-The weights were fitted on conversations (leave one conversation out) and checked on prose; see `balance`.
+The weights for talks were fitted on five conversations, those for prose set by hand on manual pages; see `balance`.
 """
 
 from collections.abc import Mapping, Sequence
