@@ -30,7 +30,6 @@ OPTIONS = (
     f"--max-examples={EXAMPLES}",
     "--phases=examples,coverage,fuzzing",
     "--request-timeout=20",
-    "--generation-database=none",
     "--suppress-health-check=all",
     "--continue-on-failure",
     "--no-color",
@@ -69,7 +68,7 @@ async def test_every_answer_is_one_that_was_promised(rest: Rest, tmp_path: Path)
     ):
         child = await asyncio.create_subprocess_exec(
             *(program, "run", described, f"--url={rest.hub.url}", *choice, *OPTIONS),
-            *(["--generation-deterministic"] if in_ci() else []),
+            "--generation-deterministic" if in_ci() else "--generation-database=none",
             cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
