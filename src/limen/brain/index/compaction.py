@@ -21,8 +21,8 @@ __all__ = ["due", "merge_segments", "sweep"]
 
 _FACTOR = 8
 _READ_BLOCKS = 64
-_WRITTEN_POSTINGS = 300_000
-"""What one transaction writes: one to two megabytes."""
+_WRITTEN_POSTINGS = 150_000
+"""What one transaction writes: up to a megabyte, unless one term has more."""
 _SWEPT_PARTS = 100
 
 

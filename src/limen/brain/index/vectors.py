@@ -1,12 +1,13 @@
 """Vectors small enough to keep by the million: bytes to compare exactly, sign bits to scan; pure, no storage."""
 
-from limen.brain.arrays import F32, I8, I64, U8, U16, U64, np
+from limen.brain.arrays import F32, I8, I64, U8, U16, U64, Bools, np
 
 __all__ = ["bits_of", "distances", "nearest_places", "quantised", "sign_bits", "unit", "words_of_bits"]
 
 _MOST = 127
 _BLOCK = 1 << 15
 _SAMPLED = 4096
+_FEW = 4
 _BITS_OF_BYTE = 256
 
 
@@ -58,8 +59,20 @@ def distances(board: U64, wanted: U64) -> "U8 | U16":
     return into
 
 
-def nearest_places(found: "U8 | U16", limit: int) -> I64:
-    """The places of the smallest distances, so many of them and in no order."""
+def nearest_places(found: "U8 | U16", limit: int, usable: "Bools | None" = None) -> I64:
+    """The places of the smallest distances that are usable, so many of them and in no order; `found` is used up."""
+    if usable is None:
+        return _smallest(found, limit)
+    count = int(np.count_nonzero(usable))
+    if count * _FEW < len(found) or count <= limit:
+        places = np.flatnonzero(usable)
+        return places[_smallest(found[places], limit)]
+    found[~usable] = np.iinfo(found.dtype).max
+    places = _smallest(found, limit)
+    return places[usable[places]]
+
+
+def _smallest(found: "U8 | U16", limit: int) -> I64:
     if len(found) <= limit:
         return np.arange(len(found))
     step = max(1, len(found) // _SAMPLED)

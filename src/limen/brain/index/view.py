@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from limen.brain.arrays import F32, I8, I32, I64, U8, Bools, np
+from limen.brain.arrays import F32, I8, I32, U8, Bools, np
 from limen.brain.index.columns import DEAD, key_of
 from limen.brain.index.connections import honest
 from limen.brain.index.pieces import CONTENT, FIELDS, OF_PASSAGES, PLACE, SCOPES, TAG, TRUSTS
@@ -98,7 +98,14 @@ class SqliteIndexView:
         return np.logical_and.reduce(tests) if tests else None
 
     def passages(self, numbers: Sequence[int]) -> Sequence[StoredPassage]:
-        """These passages with their text, in the order asked for."""
+        """These passages with their text, in the order asked for.
+
+        Raises:
+            IndexBroken: what is stored is not what was stored.
+            LookupError: one of them is dead.
+        """
+        if (self._snapshot.flags[list(numbers)] & DEAD).any():
+            raise LookupError("dead passages cannot be shown: look at the flags of the columns first")
         with honest():
             documents: dict[int, KeptDocument] = {}
             return [self._passage(number, documents) for number in numbers]
@@ -155,12 +162,7 @@ class SqliteIndexView:
         wanted = words_of_bits(sign_bits(vector[None, :]))[:, 0]
         far = distances(board.bits[:, : known.passages], wanted)
         usable = self._usable(allowed)
-        places: I64 | None = None
-        if usable is not None:
-            places = np.flatnonzero(usable)
-            far = far[places]
-        found = nearest_places(far, max(_RESCORED, 2 * limit))
-        return (found if places is None else places[found]).astype(np.int32)
+        return nearest_places(far, max(_RESCORED, 2 * limit), usable).astype(np.int32)
 
     def _usable(self, allowed: "Bools | None") -> "Bools | None":
         known, board = self._snapshot, self._snapshot.board

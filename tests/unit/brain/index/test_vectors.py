@@ -41,3 +41,12 @@ def test_the_nearest_are_as_near_as_any(values: list[int], limit: int) -> None:
     places = nearest_places(found, limit)
     assert len(set(places.tolist())) == min(limit, len(values))
     assert sorted(found[places].tolist()) == sorted(values)[:limit]
+
+
+@given(st.lists(st.tuples(st.integers(0, 250), st.booleans()), min_size=1, max_size=400), st.integers(1, 50))
+def test_what_is_not_usable_is_never_near(values: list[tuple[int, bool]], limit: int) -> None:
+    found = np.array([value for value, _ in values], dtype=np.uint8)
+    usable = np.array([is_usable for _, is_usable in values])
+    places = nearest_places(found.copy(), limit, usable)
+    assert sorted(found[places].tolist()) == sorted(value for value, is_usable in values if is_usable)[:limit]
+    assert usable[places].all()
