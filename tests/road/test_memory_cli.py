@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.environment import Home
+from tests.environment import Home, lack
 from tests.requirements import requirement
 from tests.road.shell import Shell
 from tests.unit.brain.ingest.samples import pdf
@@ -169,7 +169,7 @@ def test_a_brain_on_a_read_only_disk_is_a_clear_error_and_works_again_later(shel
     kept = shell.run("remember", "# Tides\n\nThe spring tide.", "--path", "wiki/tides.md", "--json")
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-m", "true"], check=False, capture_output=True).returncode:
-        pytest.skip("no folder can be mounted here")
+        lack("unshare -m", "run the tests where folders can be mounted, as root outside a locked container")
     (journal,) = shell.home.path.rglob("journal.db")
     brain = str(journal.parent.parent)
     script = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Final
 
-__all__ = ["day_number", "find_date", "find_path_date", "read_date"]
+__all__ = ["MONTHS", "day_number", "find_date", "find_path_date", "read_date"]
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _MOST_CHARS: Final = 200
@@ -15,27 +15,23 @@ _MOST_CHARS: Final = 200
 _FIRST_SECOND, _LAST_SECOND = 10**8, 4 * 10**9
 """Numbers between these are seconds since 1970 (of 1973 to 2096), a thousand times as large milliseconds."""
 
+MONTHS: Final = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("jan", "january"),
-            ("feb", "february"),
-            ("mar", "march"),
-            ("apr", "april"),
-            ("may",),
-            ("jun", "june"),
-            ("jul", "july"),
-            ("aug", "august"),
-            ("sep", "sept", "september"),
-            ("oct", "october"),
-            ("nov", "november"),
-            ("dec", "december"),
-        ),
-        start=1,
-    )
-    for name in names
-}
+    name: number for number, month in enumerate(MONTHS, 1) for name in (month.lower(), month[:3].lower())
+} | {"sept": 9}
 _MONTH: Final = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
 _WRITTEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)

@@ -51,7 +51,7 @@ def serve(  # noqa: PLR0913 - one argument per option
         run_http(
             settings,
             loaded.paths,
-            lambda url: _announce(invocation.output, url, entry),
+            lambda url: _announce(invocation.output, url, entry, settings.tier),
             lambda limen, identify: RestDoor(limen.pipeline, identify),
         )
     )
@@ -73,7 +73,7 @@ def stdio(
     serve_stdio(invocation, tier=tier, toolsets=toolsets)
 
 
-def _announce(output: Output, url: str, stdio_entry: Mapping[str, object]) -> None:
+def _announce(output: Output, url: str, stdio_entry: Mapping[str, object], tier: str) -> None:
     endpoint = url.rstrip("/") + "/mcp"
     output.say(f"Limen is ready at {output.paint(endpoint, 'strong')} (Ctrl-C stops it)")
     output.say()
@@ -85,6 +85,9 @@ def _announce(output: Output, url: str, stdio_entry: Mapping[str, object]) -> No
     output.say()
     output.say("Other clients, over stdio:")
     output.say(_block(stdio_entry))
+    if tier == "read":
+        output.say()
+        output.say("Clients may only read. To let them remember too, set `tier: write` or add `--tier write`.")
     if output.is_json:
         output.data({"url": endpoint, "pid": os.getpid()})
 

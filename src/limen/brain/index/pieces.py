@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from limen.brain.analysis import marks_of, terms_of
 from limen.brain.arrays import I8, I32, U8, np
+from limen.brain.days import MONTHS
 from limen.brain.index.columns import IS_QUESTION, Rows, key_of, speaker_key
 from limen.brain.index.ports import NO_DAY, Field, Page, Passage, Trust
 from limen.brain.index.vectors import quantised, sign_bits
@@ -38,20 +39,6 @@ OF_PASSAGES = frozenset({CONTENT, HEADING})
 """The rows of these fields are passages, those of the others documents."""
 SCOPES: tuple[Scope, ...] = ("global", "project", "agent", "wiki", "raw", "transcript", "other")
 TRUSTS: tuple[Trust, ...] = ("trusted", "untrusted")
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 _BETWEEN_NAMES = str.maketrans("/_-.", "    ")
 _LONGEST = 2**16 - 1
 
@@ -148,4 +135,4 @@ def _day_text(day: int | None) -> str:
         found = date(1970, 1, 1) + timedelta(days=day)
     except OverflowError:
         return ""
-    return f"{found.isoformat()} {found.day} {_MONTHS[found.month - 1]} {found.year}"
+    return f"{found.isoformat()} {found.day} {MONTHS[found.month - 1]} {found.year}"

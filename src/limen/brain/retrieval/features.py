@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from limen.brain.analysis import HAS_NAME, HAS_NAMES, HAS_NUMBER, HAS_QUOTE, HAS_TIME, terms_of
 from limen.brain.arrays import F32, I32, I64, np
+from limen.brain.days import MONTHS
 from limen.brain.index.columns import IS_QUESTION
 from limen.brain.index.ports import Columns, IndexView, Postings
 from limen.brain.retrieval.candidates import Lexicon, inverse_frequency
@@ -26,24 +27,7 @@ _LENGTH_SHARE = 0.4
 _SAMPLED = 4096
 """Passages that are enough to know their mean length."""
 
-_MONTHS = frozenset(
-    term
-    for month in [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ]
-    for term in terms_of(month)
-)
+_MONTHS = frozenset(term for month in MONTHS for term in terms_of(month))
 _WHEN = re.compile(
     r"when\b|(?:in |on |since )?(?:what|which) (?:date|day|week|month|year|time)\b|how long\b", re.IGNORECASE
 )
