@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from limen.models.static import StaticEmbedder
 
@@ -29,6 +31,17 @@ def test_a_text_without_words_is_zero_and_no_text_is_no_row(embedder: StaticEmbe
 def test_a_text_is_embedded_alone_as_among_others(embedder: StaticEmbedder) -> None:
     texts = [f"text number {number} about ships" for number in range(600)]
     assert np.allclose(embedder.embed(texts)[[0, 300, 599]], embedder.embed([texts[0], texts[300], texts[599]]))
+
+
+@given(texts=st.lists(st.text(st.sampled_from("ab \n.\u2581é東-"), max_size=30), min_size=1, max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_words_met_together_are_embedded_as_when_met_alone(embedder: StaticEmbedder, texts: list[str]) -> None:
+    together = embedder.embed(texts)
+    alone = np.concatenate([embedder.embed([text]) for text in reversed(texts)])[::-1]
+    assert np.allclose(together, alone, atol=1e-6)
+    for text, row in zip(texts, together, strict=True):
+        words = text.split(" ")
+        assert np.allclose(embedder.embed_words(words, [1] * len(words)), row, atol=1e-4)
 
 
 def test_words_of_equal_weight_are_the_text_and_a_heavier_one_pulls_it(embedder: StaticEmbedder) -> None:

@@ -64,9 +64,7 @@ class SqlitePassageIndex:
         if self.applied() != above:
             return False
         pages = list({page.document_id: page for page in pages}.values())
-        is_bulk = sum(len(page.passages) for page in pages) > self._fresh
-        groups = [pages] if is_bulk else [[page] for page in pages]
-        drafts = [(group, draft(group, self._embedder)) for group in groups]
+        drafted = draft(pages, self._embedder)
         with honest(), self._connections.borrow() as handle, handle.writing as db:
             state = read_state(db)
             if state.applied != above:
@@ -77,9 +75,10 @@ class SqlitePassageIndex:
             writing = Writing(db, state, vectors)
             for document_id in (*removed, *(page.document_id for page in pages)):
                 writing.forget(document_id)
-            writing.add(drafts, self._fresh)
+            if pages:
+                writing.add(pages, drafted, self._fresh)
             writing.finish(upto, mark, model)
-        if is_bulk or writing.has_sealed:
+        if writing.has_sealed:
             self._upkeep.wake()
         return True
 

@@ -47,18 +47,17 @@ class Writing:
         self._dead += 1
         add_dead(self._db, self._deaths, known.number)
 
-    def add(self, drafts: Sequence[tuple[Sequence[Page], Piece]], fresh: int) -> None:
-        """Put in these pages, each group with its piece: as fresh ones up to so many passages, else as a segment."""
-        pieces = [self._keep(pages, piece) for pages, piece in drafts]
-        coming = sum(len(piece.rows.flags) for piece in pieces)
+    def add(self, pages: Sequence[Page], drafted: Piece, fresh: int) -> None:
+        """Put in these pages, drafted as one piece: as a fresh one up to so many passages, else as a segment."""
+        piece = self._keep(pages, drafted)
+        coming = len(piece.rows.flags)
         if self._waiting + coming > fresh:
-            self.seal(pieces)
+            self.seal([piece])
             return
         self._waiting += coming
-        for piece in pieces:
-            number, passages = int(piece.rows.document[0]), len(piece.rows.flags)
-            epoch = 0 if passages and piece.bits is None else self._epoch
-            self._db.execute(indexsql.ADD_FRESH, (number, passages, epoch, pack_fresh(number, piece, epoch)))
+        number = int(piece.rows.document[0])
+        epoch = 0 if coming and piece.bits is None else self._epoch
+        self._db.execute(indexsql.ADD_FRESH, (number, coming, epoch, pack_fresh(number, piece, epoch)))
 
     def seal(self, coming: Sequence[Piece] = ()) -> None:
         """Make a segment of what is fresh and what is coming."""

@@ -74,10 +74,10 @@ class Intake:
         path, present = self._place(wanted, item.origin)
         known = self._known(present, digest)
         if known is not None:
-            return self._report(known, digest, begun, reused=True)
+            return self._report(known.id, known.path, digest, begun, reused=True)
         request = _request(item, digest, actor, path, present.id if present else new_document_id())
         if len(item.content) <= QUEUED_BYTES:
-            return self._take_now(request, item.content, begun)
+            return self._take_now(request, item.content, present, begun)
         job = self._jobs.add(request, item.content)
         kick()
         return IngestReport(
@@ -99,24 +99,33 @@ class Intake:
         budget = Budget(job.request.name, tell=lambda done, total: progress.tell("reading", done, total))
         reading = read(content, job.request.name, as_=job.request.as_, declared=job.request.content_type, budget=budget)
         progress.tell("writing", 0, 1)
-        return self._index.count(self._write(job.request, content, reading).id)
+        placed = self._place(job.request.path, job.request.origin)
+        document, _ = self._write(job.request, content, reading, *placed)
+        return self._index.count(document)
 
-    def _take_now(self, request: JobRequest, content: bytes, begun: float) -> IngestReport:
+    def _take_now(
+        self, request: JobRequest, content: bytes, present: DocumentRecord | None, begun: float
+    ) -> IngestReport:
         reading = read(content, request.name, as_=request.as_, declared=request.content_type)
         twin = self._twin(request, reading)
         if twin is not None:
-            return self._report(twin, request.hash, begun, reused=True)
-        return self._report(self._write(request, content, reading), request.hash, begun, reused=False)
+            return self._report(twin.id, twin.path, request.hash, begun, reused=True)
+        document, path = self._write(request, content, reading, request.path, present)
+        return self._report(document, path, request.hash, begun, reused=False)
 
     def _twin(self, request: JobRequest, reading: Reading) -> DocumentRecord | None:
         """The document that was made of the same bytes under another name."""
         if reading.text is None:
             return None
-        same_text = self._store.find_content(sha256(reading.text.encode()).hexdigest())
+        digest = sha256(reading.text.encode()).hexdigest()
+        # Kept as it is, it has been looked for already.
+        same_text = self._store.find_content(digest) if digest != request.hash else ()
         return next((found for found in same_text if found.metadata.get("original_sha256") == request.hash), None)
 
-    def _write(self, request: JobRequest, content: bytes, reading: Reading) -> DocumentRecord:
-        """Write it where it was to go, or beside what somebody else has put there since."""
+    def _write(
+        self, request: JobRequest, content: bytes, reading: Reading, path: str, present: DocumentRecord | None
+    ) -> tuple[DocumentId, str]:
+        """Write it where it was to go, or beside what somebody else has put there since; returns what it is there."""
         metadata = {
             **reading.metadata,
             **request.facts,
@@ -135,14 +144,14 @@ class Intake:
         )
         text = reading.text.encode() if reading.text is not None else content
         for _ in range(WRITE_TRIES):
-            path, present = self._place(request.path, request.origin)
             write = Write(path, text, facts, expected=present.checksum_sha256 if present else "")
             try:
                 self._store.commit(ChangeSet(changes=(write,), actor=request.actor, reason="ingest"))
             except Conflict:
                 # Another writer was there between the look and the write.
-                continue
-            return self._store.get(path)
+                path, present = self._place(request.path, request.origin)
+            else:
+                return present.id if present else request.document_id, path
         raise Conflict(f"name: {request.path!r} is being written by others all the time; try again", field="name")
 
     def _known(self, present: DocumentRecord | None, digest: str) -> DocumentRecord | None:
@@ -166,12 +175,12 @@ class Intake:
                 return path, present
         raise Conflict(f"name: {wanted!r} and {NAME_TRIES} variants of it are taken; rename it", field="name")
 
-    def _report(self, record: DocumentRecord, digest: str, begun: float, *, reused: bool) -> IngestReport:
-        count = self._index.count(record.id)
+    def _report(self, document: DocumentId, path: str, digest: str, begun: float, *, reused: bool) -> IngestReport:
+        count = self._index.count(document)
         return IngestReport(
             status="completed",
-            document_id=record.id,
-            path=record.path,
+            document_id=document,
+            path=path,
             hash=digest,
             chunk_count=count,
             embedded_count=count if self._embeds else 0,
