@@ -23,6 +23,7 @@ from limen.errors import ChannelClosed, Unreachable
 from limen.ids import ulid
 from limen.redact import redact_text
 from limen.transport.lines import LineChannel, WriteSide
+from limen.transport.pipes import taken_over
 from limen.transport.tree import Member, find_tree, is_alive, send_signal, started_at
 
 __all__ = ["ChildChannel", "ChildCommand", "open_child", "spawn"]
@@ -161,9 +162,9 @@ class ChildChannel(LineChannel):
         """Attach the pipes to the event loop and watch for the child's end."""
         loop, process = self._loop, self._process
         self._watch()
-        await loop.connect_read_pipe(lambda: self._stderr, process.stderr)
-        await loop.connect_read_pipe(lambda: self, process.stdout)
-        await loop.connect_write_pipe(lambda: WriteSide(self), process.stdin)
+        await loop.connect_read_pipe(lambda: self._stderr, taken_over(process.stderr, "rb", loop))
+        await loop.connect_read_pipe(lambda: self, taken_over(process.stdout, "rb", loop))
+        await loop.connect_write_pipe(lambda: WriteSide(self), taken_over(process.stdin, "wb", loop))
 
     def _watch(self) -> None:
         if _IS_LINUX:

@@ -15,6 +15,7 @@ from typing import Final
 
 from limen.transport.channel import Channel
 from limen.transport.lines import HIGH_WATER_BYTES, LineChannel, WriteSide
+from limen.transport.pipes import lent
 
 __all__ = ["open_own_stdio"]
 
@@ -41,14 +42,14 @@ async def _connect(source: int, target: int, limit_bytes: int, descriptors: Exit
     loop = asyncio.get_running_loop()
     if _is_pollable(source):
         channel = LineChannel(limit_bytes)
-        pipe = os.fdopen(_private(source, os.O_RDONLY, descriptors), "rb", buffering=0)
+        pipe = lent(_private(source, os.O_RDONLY, descriptors), "rb", loop)
         await loop.connect_read_pipe(lambda: channel, pipe)
     else:
         channel = LineChannel(limit_bytes, pull=_puller(source))
     # Requests whose answers nobody reads are not worth reading either.
     side = WriteSide(channel, on_lost=channel.finish)
     if _is_pollable(target):
-        pipe = os.fdopen(_private(target, os.O_WRONLY, descriptors), "wb", buffering=0)
+        pipe = lent(_private(target, os.O_WRONLY, descriptors), "wb", loop)
         await loop.connect_write_pipe(lambda: side, pipe)
     else:
         channel.attach(_FileSink(target, side))
