@@ -120,6 +120,24 @@ class Person:
 class SilentExchange:
     """A client that supports nothing and hears nothing."""
 
+    is_lasting = True
+    wants_progress = False
+    log_level = None
+    state = ""
+
+    @property
+    def session(self) -> object:
+        """It stands for itself."""
+        return self
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        """It has given none."""
+        return {}
+
+    async def relay(self, method: str, params: bytes) -> None:
+        """Nobody listens."""
+
     def supports(self, feature: str) -> bool:
         """Nothing."""
         return False
@@ -130,7 +148,7 @@ class SilentExchange:
     async def log(self, level: str, data: object, logger: str | None = None) -> None:
         """Nobody reads."""
 
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+    async def ask(self, questions: Mapping[str, Question], *, state: str = "") -> Mapping[str, Any]:
         """Nobody answers."""
         raise MissingClientCapability("this client answers nothing")
 

@@ -1,29 +1,43 @@
 """The program that the official suites start as the client under test: Limen's own, doing what a scenario wants.
 
-The suite names the server in the last argument, the scenario and the revision in the environment.
+The suite names the server in the last argument, the scenario and the revision in the environment. Where it wants a
+person to sign in, one agrees at once.
 """
 
 import asyncio
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
 
 from limen.errors import MethodNotFound
+from limen.gateway.oauth.accounts import Accounts
+from limen.gateway.oauth.rules import SignInRules
+from limen.gateway.oauth.tokens import Registration
+from limen.gateway.oauth.vault import FileVault
 from limen.protocol.frames import DEFAULT_LIMITS, Notification
 from limen.protocol.versions import SERVED, Revision
 from limen.transport.client import McpClient, open_client
 from limen.transport.handshake import ClientProfile
 from limen.transport.http import HttpOptions, open_http
+from tests.servers.browser import AgreeablePerson
 
+AUTH: Final = "auth/"
+MACHINE: Final = "auth/client-credentials-basic"
+CLIENT_DOCUMENT: Final = "https://conformance-test.local/client-metadata.json"
+"""The address that the suite's authorization server knows."""
 CAPABILITIES: dict[str, Any] = {"elicitation": {"form": {"applyDefaults": True}}, "roots": {}, "sampling": {}}
 
 
 class AgreeableHost:
     """Accepts every form with the defaults it comes with."""
 
-    async def answer(self, method: str, params: bytes) -> bytes:
+    async def answer(self, method: str, params: bytes, context: object) -> bytes:
         """Fill in the form."""
         if method != "elicitation/create":
             raise MethodNotFound(f"no {method} here")
@@ -31,7 +45,7 @@ class AgreeableHost:
         content = {name: filled_in(field) for name, field in fields.items()}
         return json.dumps({"action": "accept", "content": content}).encode()
 
-    def hear(self, notification: Notification) -> None:
+    def hear(self, notification: Notification, context: object) -> None:
         """Nothing depends on it."""
 
 
@@ -122,21 +136,37 @@ SCENARIOS: dict[str, Callable[[McpClient], Awaitable[None]]] = {
 }
 
 
+def sign_in_rules(url: str) -> SignInRules:
+    """How to sign in: by document or registration, or with the client that the suite's context names."""
+    context: dict[str, str] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    if "client_secret" not in context:
+        return SignInRules(client_metadata_url=CLIENT_DOCUMENT)
+    client = Registration(client_id=context["client_id"], client_secret=context["client_secret"])
+    if os.environ["MCP_CONFORMANCE_SCENARIO"] != MACHINE:
+        return SignInRules(client=client, issuer=context["issuer"])
+    # Limen wants to be told whose client it is, and the suite does not tell.
+    record = httpx2.get(f"{url.removesuffix('/mcp')}/.well-known/oauth-protected-resource/mcp").json()
+    return SignInRules(client=client, issuer=record["authorization_servers"][0], grant="client_credentials")
+
+
 def revisions() -> Sequence[Revision]:
     """The revision that the suite names; the older suite knows only one."""
     named = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", SERVED[0])
     return [revision for revision in SERVED if revision == named]
 
 
-async def main(url: str, scenario: str) -> None:
+async def main(url: str, scenario: str, home: Path) -> None:
     """Play one scenario against the suite's server."""
     profile = ClientProfile("limen-conformance", "1.0.0", CAPABILITIES)
+    accounts = Accounts(FileVault(home), home, AgreeablePerson())
+    auth = accounts.authorizer("suite", url, {}, sign_in_rules(url)) if scenario.startswith(AUTH) else None
     async with (
-        open_http(url, HttpOptions({}, DEFAULT_LIMITS.frame_bytes)) as channel,
+        open_http(url, HttpOptions({}, DEFAULT_LIMITS.frame_bytes, auth=auth)) as channel,
         open_client(channel, profile, AgreeableHost(), revisions=revisions(), timeout_s=20) as client,
     ):
-        await SCENARIOS[scenario](client)
+        await (call_everything if auth else SCENARIOS[scenario])(client)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[-1], os.environ["MCP_CONFORMANCE_SCENARIO"]))
+    with tempfile.TemporaryDirectory() as home:
+        asyncio.run(main(sys.argv[-1], os.environ["MCP_CONFORMANCE_SCENARIO"], Path(home)))

@@ -1,19 +1,15 @@
-"""Limen's own client transport against the official suites: every scenario that needs no OAuth, one at a time."""
+"""Limen's own client against the official suites, one scenario at a time.
 
-import re
-import shlex
-import subprocess
-import sys
+Every scenario without OAuth is here, and of those with it one of each kind; `make campaign-conformance` runs them all.
+"""
+
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.suite import NEXT, STABLE, run, script
-from tests.environment import ROOT, Node
+from tests.conformance.suite import EXTENSION, NEXT, STABLE, client_scenarios, run_client
+from tests.environment import Node
 from tests.requirements import requirement
-
-CLIENT = Path(__file__).with_name("client.py")
-LISTED = re.compile(r"^ +- (\S+) \[([\w.,-]+)\]$", re.MULTILINE)
 
 SCENARIOS = {
     (STABLE, "2025-11-25"): (
@@ -41,9 +37,21 @@ SCENARIOS = {
     ),
 }
 
+SIGNING_IN = {
+    (NEXT, "2025-11-25"): ("auth/metadata-var3",),
+    (NEXT, "2026-07-28"): (
+        "auth/basic-cimd",
+        "auth/scope-step-up",
+        "auth/pre-registration",
+        "auth/authorization-server-migration",
+        "auth/iss-wrong-issuer",
+    ),
+    (NEXT, EXTENSION): ("auth/client-credentials-basic",),
+}
+
 CASES = [
     pytest.param(suite, revision, scenario, id=f"{suite.partition('/')[0]}-{revision}-{scenario}")
-    for (suite, revision), scenarios in SCENARIOS.items()
+    for (suite, revision), scenarios in [*SCENARIOS.items(), *SIGNING_IN.items()]
     for scenario in scenarios
 ]
 
@@ -52,16 +60,8 @@ pytestmark = [pytest.mark.needs_node, pytest.mark.timeout(60)]
 
 @requirement("peers.conformance-client")
 @pytest.mark.parametrize(("suite", "revision", "scenario"), CASES)
-def test_the_client_passes(
-    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suite: str, revision: str, scenario: str
-) -> None:
-    # The suite starts the client itself and hands its own environment on.
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    started_by = shlex.join([sys.executable, str(CLIENT)])
-    arguments = ["client", "--command", started_by, "--scenario", scenario, "--timeout", "30000"]
-    if suite == NEXT:
-        arguments += ["--spec-version", revision]
-    found = run([*script(node, suite), *arguments], tmp_path, side="client", timeout_s=50)
+def test_the_client_passes(node: Node, tmp_path: Path, suite: str, revision: str, scenario: str) -> None:
+    found = run_client(node, suite, revision, scenario, tmp_path)
     assert not found.wanting, (found.wanting, found.output)
     assert not found.empty, found.output
     assert list(found.scenarios) == [scenario], found.output
@@ -70,10 +70,5 @@ def test_the_client_passes(
 
 @pytest.mark.parametrize(("suite", "revision"), SCENARIOS)
 def test_no_scenario_without_oauth_is_left_out(node: Node, suite: str, revision: str) -> None:
-    listing = subprocess.run([*script(node, suite), "list", "--client"], capture_output=True, text=True, check=True)
-    offered = [
-        name
-        for name, revisions in LISTED.findall(listing.stdout)
-        if revision in revisions.split(",") and not name.startswith("auth/")
-    ]
+    offered = [name for name in client_scenarios(node, suite, revision) if not name.startswith("auth/")]
     assert offered == list(SCENARIOS[suite, revision])

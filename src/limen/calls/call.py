@@ -75,6 +75,36 @@ class Question(Struct, frozen=True):
 class Exchange(Protocol):
     """The way back to the client, for the length of one call."""
 
+    @property
+    def session(self) -> object:
+        """Calls whose sessions are the same object have the same client at the other end."""
+        ...
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether questions are awaited; otherwise each ends the call, and the client begins it anew."""
+        ...
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the client asked to hear of progress."""
+        ...
+
+    @property
+    def log_level(self) -> str | None:
+        """The least severe log message the client wants; None when it wants none."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """What was handed to `ask` as its state when an earlier round of this call ended; empty in the first."""
+        ...
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        """What the client has answered in earlier rounds of this call, by key."""
+        ...
+
     def supports(self, feature: str) -> bool:
         """Whether the client declared `sampling`, `elicitation`, `elicitation.url`, `roots`, …"""
         ...
@@ -87,12 +117,17 @@ class Exchange(Protocol):
         """Send a log message, when the client wants that level."""
         ...
 
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+    async def relay(self, method: str, params: bytes) -> None:
+        """Pass on what an upstream says at this call, unread: progress, and log messages the client wants."""
+        ...
+
+    async def ask(self, questions: Mapping[str, Question], *, state: str = "") -> Mapping[str, Any]:
         """Put questions to the client and return its results by key.
 
         On a session the questions are sent and awaited. In the stateless revision the call ends with
         `InputRequired` and starts anew when the client has the answers; so whatever comes before an `ask`
-        must be harmless to repeat.
+        must be harmless to repeat. With a `state` the call is told where it was: it comes back with the answers to
+        these questions alone, and an earlier answer never stands in for one.
 
         Raises:
             MissingClientCapability: the client never said it could answer.
@@ -108,10 +143,11 @@ class Exchange(Protocol):
 class InputRequired(Exception):
     """Not a failure: the call stops here until the client comes back with answers."""
 
-    def __init__(self, questions: Mapping[str, Question], answered: Mapping[str, Any]) -> None:
+    def __init__(self, questions: Mapping[str, Question], answered: Mapping[str, Any], state: str = "") -> None:
         super().__init__("the client must answer first")
         self.questions = questions
         self.answered = answered
+        self.state = state
 
 
 class Call(Struct, frozen=True):
@@ -126,6 +162,8 @@ class Call(Struct, frozen=True):
     """The arguments as a JSON object, unread."""
     caller: Caller
     exchange: Exchange
+    params: bytes = b"{}"
+    """All that was sent, for whoever passes it on; what is read of it stands above."""
 
 
 class Result(Struct, frozen=True):

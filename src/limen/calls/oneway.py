@@ -12,6 +12,21 @@ __all__ = ["OneWay"]
 class OneWay:
     """An exchange that nobody listens to."""
 
+    is_lasting = True
+    wants_progress = False
+    log_level = None
+    state = ""
+
+    @property
+    def session(self) -> object:
+        """Each stands for itself."""
+        return self
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        """There are none."""
+        return {}
+
     def supports(self, feature: str) -> bool:
         """Nothing can be asked of this caller."""
         return False
@@ -22,7 +37,10 @@ class OneWay:
     async def log(self, level: str, data: object, logger: str | None = None) -> None:
         """Nobody wants log messages."""
 
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+    async def relay(self, method: str, params: bytes) -> None:
+        """Nobody listens."""
+
+    async def ask(self, questions: Mapping[str, Question], *, state: str = "") -> Mapping[str, Any]:
         """Refuse.
 
         Raises:

@@ -52,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     id: RequestId
     method: str
     params: bytes
+    about: RequestId | None = None
+    """The request of ours that it came with, where the transport can tell."""
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +61,8 @@ class Notification(msgspec.Struct, frozen=True, gc=False):
 
     method: str
     params: bytes
+    about: RequestId | None = None
+    """The request of ours that it came with, where the transport can tell."""
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

@@ -53,13 +53,25 @@ def _require(capabilities: Mapping[str, Any], question: Question) -> None:
         )
 
 
+class _Level(msgspec.Struct):
+    level: str = ""
+
+
+_decode_level = msgspec.json.Decoder(_Level).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
 class _Exchange(msgspec.Struct):
     """What both revisions do the same way."""
 
     capabilities: Mapping[str, Any]
     outlet: Outlet
     progress_token: RequestId | None
-    log_threshold: str | None
+    log_level: str | None
+
+    @property
+    def wants_progress(self) -> bool:
+        return self.progress_token is not None
 
     def supports(self, feature: str) -> bool:
         return declares(self.capabilities, feature)
@@ -75,10 +87,18 @@ class _Exchange(msgspec.Struct):
         await self.outlet(encode_notification("notifications/progress", msgspec.json.encode(params)))
 
     async def log(self, level: str, data: object, logger: str | None = None) -> None:
-        if not passes_level(level, self.log_threshold):
+        if not passes_level(level, self.log_level):
             return
         params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
         await self.outlet(encode_notification("notifications/message", msgspec.json.encode(params)))
+
+    async def relay(self, method: str, params: bytes) -> None:
+        if method == "notifications/progress" and self.progress_token is not None:
+            fields = _decode_fields(params)
+            fields["progressToken"] = msgspec.Raw(msgspec.json.encode(self.progress_token))
+            await self.outlet(encode_notification(method, msgspec.json.encode(fields)))
+        elif method == "notifications/message" and passes_level(_decode_level(params).level, self.log_level):
+            await self.outlet(encode_notification(method, params))
 
 
 class SessionExchange(_Exchange):
@@ -87,7 +107,23 @@ class SessionExchange(_Exchange):
     dispatcher: Dispatcher
     ask_timeout_s: float
 
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
+    @property
+    def session(self) -> object:
+        return self.dispatcher
+
+    @property
+    def is_lasting(self) -> bool:
+        return True
+
+    @property
+    def state(self) -> str:
+        return ""
+
+    @property
+    def answers(self) -> Mapping[str, Any]:
+        return {}
+
+    async def ask(self, questions: Mapping[str, Question], *, state: str = "") -> Mapping[str, Any]:
         for question in questions.values():
             _require(self.capabilities, question)
         answers: dict[str, Any] = {}
@@ -121,14 +157,24 @@ class StatelessExchange(_Exchange):
     """2026-07-28: a question ends the call; the client comes back with the answer and the state we sealed."""
 
     answers: dict[str, Any] = {}
+    state: str = ""
 
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
-        open_questions = {key: question for key, question in questions.items() if key not in self.answers}
-        if not open_questions:
-            return {key: self.answers[key] for key in questions}
+    @property
+    def session(self) -> object:
+        return self
+
+    @property
+    def is_lasting(self) -> bool:
+        return False
+
+    async def ask(self, questions: Mapping[str, Question], *, state: str = "") -> Mapping[str, Any]:
+        known = {} if state else self.answers
+        open_questions = {key: question for key, question in questions.items() if key not in known}
+        if not open_questions and not state:
+            return {key: known[key] for key in questions}
         for question in open_questions.values():
             _require(self.capabilities, question)
-        raise InputRequired(open_questions, dict(self.answers))
+        raise InputRequired(open_questions, dict(known), state)
 
     async def release(self) -> None:
         """Nothing to let go of: a broken stream is a cancelled request in this revision."""

@@ -25,7 +25,8 @@ class Turn(msgspec.Struct, frozen=True):
 
     def walk(self, kind: Kind, name: str, arguments: bytes) -> Awaitable[Result]:
         """Take the road with this request."""
-        call = Call(new_call_id(), self.request.method, kind, name, arguments, self.caller, self.exchange)
+        request = self.request
+        call = Call(new_call_id(), request.method, kind, name, arguments, self.caller, self.exchange, request.params)
         return self.pipeline.run(call)
 
 

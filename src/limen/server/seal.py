@@ -25,6 +25,7 @@ class _Sealed(msgspec.Struct, frozen=True):
     expires_ms: int
     bound_to: str
     answers: dict[str, Any]
+    state: str = ""
 
 
 _decode = msgspec.json.Decoder(_Sealed).decode
@@ -54,13 +55,13 @@ class Seal(msgspec.Struct, frozen=True):
             fresh.unlink()
         return cls(path.read_bytes())
 
-    def close(self, answers: dict[str, Any], *binding: str) -> str:
-        """A token that carries the answers given so far, good for one principal and one request."""
-        body = msgspec.json.encode(_Sealed(now_ms() + LIFETIME_MS, _digest(binding), answers))
+    def close(self, answers: dict[str, Any], *binding: str, state: str = "") -> str:
+        """A token that carries the answers given so far and a state, good for one principal and one request."""
+        body = msgspec.json.encode(_Sealed(now_ms() + LIFETIME_MS, _digest(binding), answers, state))
         return urlsafe_b64encode(self._mac(body) + body).decode()
 
-    def open(self, token: str, *binding: str) -> dict[str, Any]:
-        """The answers in a token.
+    def open(self, token: str, *binding: str) -> tuple[dict[str, Any], str]:
+        """The answers in a token, and the state.
 
         Raises:
             InvalidArguments: it was altered, has expired, or belongs to another principal or request.
@@ -78,7 +79,7 @@ class Seal(msgspec.Struct, frozen=True):
             raise InvalidArguments("requestState: issued for another request", field="requestState")
         if sealed.expires_ms < now_ms():
             raise InvalidArguments("requestState: expired; send the request anew", field="requestState")
-        return sealed.answers
+        return sealed.answers, sealed.state
 
     def _mac(self, body: bytes) -> bytes:
         return hmac.digest(self.key, body, "sha256")

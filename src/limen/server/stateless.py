@@ -90,8 +90,10 @@ class Stateless:
         meta = params.meta
         self.check_envelope(meta)
         caller = _named(caller, meta)
-        answers = self._answers(request, params, caller)
-        exchange = StatelessExchange(meta.client_capabilities, outlet, meta.progress_token, meta.log_level, answers)
+        answers, state = self._answers(request, params, caller)
+        exchange = StatelessExchange(
+            meta.client_capabilities, outlet, meta.progress_token, meta.log_level, answers, state
+        )
         return Turn(self.surface.pipeline, request, caller, exchange)
 
     async def _own_method(self, request: Request, caller: Caller, outlet: Outlet) -> bytes:
@@ -133,13 +135,13 @@ class Stateless:
         if not is_object(meta.client_capabilities):
             raise InvalidArguments(f"params._meta: {META_CLIENT_CAPABILITIES} must be an object", field="_meta")
 
-    def _answers(self, request: Request, params: Params, caller: Caller) -> dict[str, Any]:
+    def _answers(self, request: Request, params: Params, caller: Caller) -> tuple[dict[str, Any], str]:
         if not isinstance(params, RetryParams):
-            return {}
-        earlier = {}
+            return {}, ""
+        earlier, state = {}, ""
         if params.request_state is not None:
-            earlier = self.surface.seal.open(params.request_state, *_binding(request, params, caller))
-        return earlier | (params.input_responses or {})
+            earlier, state = self.surface.seal.open(params.request_state, *_binding(request, params, caller))
+        return earlier | (params.input_responses or {}), state
 
     def _ask(self, pause: InputRequired, binding: tuple[str, ...]) -> bytes:
         requests = {key: {"method": q.method, "params": q.params} for key, q in pause.questions.items()}
@@ -147,7 +149,7 @@ class Stateless:
             {
                 "resultType": "input_required",
                 "inputRequests": requests,
-                "requestState": self.surface.seal.close(dict(pause.answered), *binding),
+                "requestState": self.surface.seal.close(dict(pause.answered), *binding, state=pause.state),
                 "_meta": {META_SERVER_INFO: self.surface.info},
             }
         )

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-__all__ = ["Channel", "Offering"]
+from limen.protocol.frames import RequestId
+
+__all__ = ["Attributing", "Channel", "Offering"]
 
 
 class Channel(Protocol):
@@ -27,6 +29,15 @@ class Channel(Protocol):
 
     async def aclose(self) -> None:
         """Let go, in bounded time. Harmless to call twice."""
+        ...
+
+
+@runtime_checkable
+class Attributing(Protocol):
+    """A channel that knows which request of ours a frame came with."""
+
+    def origin(self) -> RequestId | None:
+        """The request whose stream brought the frame that was received last; None when it belongs to none."""
         ...
 
 

@@ -6,24 +6,32 @@ their last page and repeats annotated arguments in headers. It does not reconnec
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from limen.errors import LimenError, MethodNotFound, ProtocolError, RemoteError, UpstreamError
 from limen.protocol import codes
-from limen.protocol.frames import EMPTY_PARAMS, Notification, Request, encode_reply
+from limen.protocol.frames import (
+    DEFAULT_LIMITS,
+    EMPTY_PARAMS,
+    FrameLimits,
+    Notification,
+    Request,
+    RequestId,
+    encode_reply,
+)
 from limen.protocol.headers import HeaderParams, header_params, param_headers
-from limen.protocol.methods import NAMED_BY
 from limen.protocol.refusals import refusal
 from limen.protocol.versions import SERVED, Revision
 from limen.transport.channel import Channel
 from limen.transport.dispatcher import Dispatcher, Outlet, ProgressHandler
 from limen.transport.handshake import Agreement, ClientProfile, agree, with_envelope
 from limen.transport.http import HttpChannel
+from limen.transport.rounds import Round, read_round
 
 __all__ = ["ClientHost", "McpClient", "SilentHost", "open_client"]
 
@@ -32,6 +40,7 @@ log = logging.getLogger(__name__)
 MOST_ROUNDS: Final = 10
 """How often one call may come back with `input_required`."""
 MOST_PAGES: Final = 1000
+MOST_ITEMS: Final = 100_000
 TIMEOUT_S: Final = 60.0
 PROBE_TIMEOUT_S: Final = 10.0
 """How long `server/discover` may stay unanswered before the server counts as an older one."""
@@ -40,38 +49,42 @@ PROBE_TIMEOUT_S: Final = 10.0
 class ClientHost(Protocol):
     """What a server may ask of its client, and tell it."""
 
-    async def answer(self, method: str, params: bytes) -> bytes:
+    async def answer(self, method: str, params: bytes, context: object) -> bytes:
         """The raw result of `sampling/createMessage`, `elicitation/create` or `roots/list`.
+
+        `context` is that of the request at which the server asks this, None when that cannot be told.
 
         Raises:
             LimenError: passed on to the server as an error.
         """
         ...
 
-    def hear(self, notification: Notification) -> None:
-        """Take note; must not block."""
+    def hear(self, notification: Notification, context: object) -> None:
+        """Take note; must not block. The context is as for `answer`."""
         ...
 
 
 class SilentHost:
     """Can be asked nothing and forgets what it is told."""
 
-    async def answer(self, method: str, params: bytes) -> bytes:
+    async def answer(self, method: str, params: bytes, context: object) -> bytes:
         """Refuse."""
         raise MethodNotFound(f"this client does not answer {method}", method=method)
 
-    def hear(self, notification: Notification) -> None:
+    def hear(self, notification: Notification, context: object) -> None:
         """Forget."""
 
 
 @asynccontextmanager
-async def open_client(
+async def open_client(  # noqa: PLR0913 - each has a default that fits most
     channel: Channel,
     profile: ClientProfile,
     host: ClientHost | None = None,
     *,
     revisions: Sequence[Revision] = SERVED,
     timeout_s: float = TIMEOUT_S,
+    limits: FrameLimits = DEFAULT_LIMITS,
+    on_junk: Callable[[bytes, ProtocolError], None] | None = None,
 ) -> AsyncGenerator["McpClient"]:
     """Shake hands over a fresh channel; reading it is the client's until the end, closing it is the caller's.
 
@@ -81,11 +94,12 @@ async def open_client(
     """
     body_error: BaseException | None = None
     service = _Service(host or SilentHost())
-    dispatcher = Dispatcher(service, channel.send)
+    dispatcher = service.dispatcher = Dispatcher(service, channel.send, limits, on_junk=on_junk)
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(dispatcher.serve(channel))
         try:
             client = McpClient(channel, dispatcher, profile, service.host, timeout_s)
+            client.watch(reading)
             await client.shake_hands(revisions)
             yield client
         except BaseException as error:  # noqa: BLE001 - raised again outside the group, which would wrap it
@@ -101,12 +115,14 @@ class _Service:
 
     def __init__(self, host: ClientHost) -> None:
         self.host = host
+        self.dispatcher: Dispatcher | None = None
 
     async def answer(self, request: Request, outlet: Outlet) -> bytes | None:
         try:
             if request.method == "ping":
                 return encode_reply(request.id, EMPTY_PARAMS)
-            return encode_reply(request.id, await self.host.answer(request.method, request.params))
+            context = self._context(request.about)
+            return encode_reply(request.id, await self.host.answer(request.method, request.params, context))
         except LimenError as error:
             return refusal(request.id, error)
 
@@ -114,20 +130,16 @@ class _Service:
         return None
 
     def hear(self, notification: Notification) -> None:
-        self.host.hear(notification)
+        self.host.hear(notification, self._context(notification.about))
 
-
-class _Round(msgspec.Struct, rename="camel"):
-    """A result that may be a question."""
-
-    result_type: str = "complete"
-    input_requests: dict[str, "_Question"] | None = None
-    request_state: msgspec.Raw | UnsetType = UNSET
-
-
-class _Question(msgspec.Struct):
-    method: str
-    params: msgspec.Raw = msgspec.Raw(EMPTY_PARAMS)
+    def _context(self, about: RequestId | None) -> object:
+        """Whose request the server speaks about: the one it says, else the only one there is."""
+        if self.dispatcher is None:
+            return None
+        if about is not None:
+            return self.dispatcher.context_of(about)
+        open_ones = self.dispatcher.contexts()
+        return open_ones[0] if len(open_ones) == 1 else None
 
 
 class _Named(msgspec.Struct, rename="camel"):
@@ -139,7 +151,6 @@ class _Page(msgspec.Struct, rename="camel"):
     next_cursor: str | None = None
 
 
-_decode_round = msgspec.json.Decoder(_Round).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -156,7 +167,17 @@ class McpClient:
         self._profile = profile
         self._host = host
         self._timeout_s = timeout_s
+        self._reading: asyncio.Task[None] | None = None
         self._header_params: dict[str, HeaderParams] = {}
+
+    async def closed(self) -> None:
+        """Wait until nothing more can come from the server."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
+
+    def watch(self, reading: "asyncio.Task[None]") -> None:
+        """Know the task that reads the channel; done by `open_client`."""
+        self._reading = reading
 
     async def shake_hands(self, revisions: Sequence[Revision]) -> None:
         """Settle on a revision; done by `open_client`."""
@@ -178,6 +199,7 @@ class McpClient:
         *,
         timeout_s: float | None = None,
         on_progress: ProgressHandler | None = None,
+        context: object = None,
     ) -> bytes:
         """Ask for anything; the raw result, once the server has what it needs to give one.
 
@@ -190,28 +212,52 @@ class McpClient:
         first = params
         for _ in range(MOST_ROUNDS):
             full = with_envelope(params, self._profile.envelope()) if self.agreement.is_stateless else params
-            deadline_s = self._timeout_s if timeout_s is None else timeout_s
-            result = await self._dispatcher.request(method, full, timeout_s=deadline_s, on_progress=on_progress)
-            if method not in NAMED_BY or b'"input_required"' not in result:
+            result = await self.request_once(
+                method, full, timeout_s=timeout_s, on_progress=on_progress, context=context
+            )
+            turn = read_round(method, result)
+            if turn is None:
                 return result
-            turn = _decode_round(result)
-            if turn.result_type != "input_required":
-                return result
-            params = await self._answered(first, turn)
+            params = await self._answered(first, turn, context)
         raise UpstreamError(f"{method} wanted input {MOST_ROUNDS} times over", method=method)
 
-    async def _answered(self, params: bytes, turn: _Round) -> bytes:
+    async def request_once(
+        self,
+        method: str,
+        params: bytes,
+        *,
+        timeout_s: float | None = None,
+        on_progress: ProgressHandler | None = None,
+        context: object = None,
+    ) -> bytes:
+        """Ask exactly this, envelope included, and take whatever comes, `input_required` too.
+
+        Raises:
+            RemoteError: the server answered with an error.
+            RequestTimeout: it did not answer in time.
+            ChannelClosed: it is gone.
+        """
+        deadline_s = self._timeout_s if timeout_s is None else timeout_s
+        return await self._dispatcher.request(
+            method, params, timeout_s=deadline_s, on_progress=on_progress, context=context
+        )
+
+    async def _answered(self, params: bytes, turn: Round, context: object) -> bytes:
         """The original params with what the server asked for, and its state exactly as it came."""
         fields = _decode_fields(params)
         if turn.input_requests is not None:
             answers = {
-                key: msgspec.Raw(await self._host.answer(question.method, bytes(question.params)))
+                key: msgspec.Raw(await self._host.answer(question.method, bytes(question.params), context))
                 for key, question in turn.input_requests.items()
             }
             fields["inputResponses"] = msgspec.Raw(msgspec.json.encode(answers))
         if turn.request_state is not UNSET:
             fields["requestState"] = turn.request_state
         return msgspec.json.encode(fields)
+
+    def fail(self, message_id: RequestId, error: LimenError) -> None:
+        """Let a request that waits have an error instead of its answer, which cannot be used."""
+        self._dispatcher.fail(message_id, error)
 
     async def notify(self, method: str, params: bytes = EMPTY_PARAMS) -> None:
         """Tell the server something."""
@@ -221,7 +267,8 @@ class McpClient:
         """Every item of a list, over all its pages, each as the server wrote it."""
         items: list[bytes] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        seen: set[str] = set()
+        while len(seen) < MOST_PAGES and len(items) <= MOST_ITEMS:
             params = EMPTY_PARAMS if cursor is None else msgspec.json.encode({"cursor": cursor})
             page = await self.request(method, params)
             try:
@@ -232,7 +279,10 @@ class McpClient:
             items += map(bytes, found)
             if not cursor:
                 return items
-        raise UpstreamError(f"{method} has more than {MOST_PAGES} pages", method=method)
+            if cursor in seen:
+                raise UpstreamError(f"the pages of {method} lead back to one that was read already", method=method)
+            seen.add(cursor)
+        raise UpstreamError(f"{method} has more than {MOST_PAGES} pages or {MOST_ITEMS} items", method=method)
 
     async def list_tools(self) -> list[bytes]:
         """Every tool that may be offered; over HTTP those with invalid header annotations may not."""

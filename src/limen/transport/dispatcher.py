@@ -5,7 +5,7 @@ Knows nothing of MCP beyond the two notifications that JSON-RPC lacks, `cancelle
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -33,7 +33,7 @@ from limen.protocol.frames import (
     parse,
 )
 from limen.protocol.refusals import refusal
-from limen.transport.channel import Channel, Offering
+from limen.transport.channel import Attributing, Channel, Offering
 from limen.transport.eager import Understudy, run_eagerly
 from limen.transport.inflight import (
     MAX_IN_FLIGHT,
@@ -89,6 +89,8 @@ class Dispatcher(msgspec.Struct, eq=False):
     limits: FrameLimits = DEFAULT_LIMITS
     endless: frozenset[str] = frozenset()
     """Methods whose answer never comes by itself, so that nobody waits for them at the end."""
+    on_junk: Callable[[bytes, ProtocolError], None] | None = None
+    """Told of what is no frame; without it the other side is."""
     _inbound: dict[RequestId, Inbound] = {}
     _outbound: dict[RequestId, Outbound] = {}
     _last_id: int = 0
@@ -98,11 +100,14 @@ class Dispatcher(msgspec.Struct, eq=False):
     _in_a_row: int = 0
     _understudy: Understudy | None = None
     _loop: asyncio.AbstractEventLoop | None = None
+    _origin: Callable[[], RequestId | None] | None = None
 
     async def serve(self, channel: Channel) -> None:
         """Read the channel to its end and answer every request; returns after the last of them."""
         loop = self._loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
+        if isinstance(channel, Attributing):
+            self._origin = channel.origin
         self._begin_reading(channel)
         if isinstance(channel, Offering):
             self._understudy = Understudy(loop)
@@ -164,9 +169,15 @@ class Dispatcher(msgspec.Struct, eq=False):
             data = b""
             try:
                 data = await channel.receive()
-                return None if data is None else parse(data, self.limits)
+                if data is None:
+                    return None
+                frame = parse(data, self.limits)
+                return frame if self._origin is None else _attributed(frame, self._origin())
             except ProtocolError as error:
-                await self.outlet(refusal(find_id(data or b""), error))
+                if self.on_junk is not None:
+                    self.on_junk(data or getattr(channel, "dropped", b""), error)
+                else:
+                    await self.outlet(refusal(find_id(data or b""), error))
 
     async def _take(self, request: Request, channel: Channel) -> None:
         if request.id in self._inbound:
@@ -297,7 +308,7 @@ class Dispatcher(msgspec.Struct, eq=False):
         else:
             entry.future.set_exception(RemoteError(frame.message, rpc_code=frame.code, data=frame.data))
 
-    async def request(
+    async def request(  # noqa: PLR0913 - each is a fact about the request
         self,
         method: str,
         params: bytes = EMPTY_PARAMS,
@@ -305,8 +316,11 @@ class Dispatcher(msgspec.Struct, eq=False):
         timeout_s: float,
         outlet: Outlet | None = None,
         on_progress: ProgressHandler | None = None,
+        context: object = None,
     ) -> bytes:
         """Ask the other side and wait for its result; each progress report starts the wait anew.
+
+        `context` is found again with `context_of` and `contexts` for as long as the answer is awaited.
 
         Raises:
             RequestTimeout: no answer in time; the other side was told.
@@ -316,7 +330,7 @@ class Dispatcher(msgspec.Struct, eq=False):
         send = outlet or self.outlet
         self._last_id += 1
         message_id = self._last_id
-        entry = Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress)
+        entry = Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress, context)
         frame = encode_request(message_id, method, with_token(params, message_id) if on_progress else params)
         try:
             return await self._await_answer(entry, message_id, send(frame))
@@ -352,6 +366,21 @@ class Dispatcher(msgspec.Struct, eq=False):
         """Tell the other side something."""
         await (outlet or self.outlet)(encode_notification(method, params))
 
+    def context_of(self, message_id: RequestId) -> object:
+        """The context of a request that waits for its answer; None when it does not wait any more."""
+        entry = self._outbound.get(message_id)
+        return None if entry is None else entry.context
+
+    def contexts(self) -> Sequence[object]:
+        """The contexts of all requests that wait for their answers, each once, the oldest first."""
+        return list(dict.fromkeys(entry.context for entry in self._outbound.values() if entry.context is not None))
+
+    def fail(self, message_id: RequestId, error: LimenError) -> None:
+        """Let the one who waits for this answer have an error instead."""
+        entry = self._outbound.get(message_id)
+        if entry is not None and not entry.future.done():
+            entry.future.set_exception(error)
+
     async def _drain(self) -> None:
         """Let requests in flight finish, for a while."""
         for entry in self._inbound.values():
@@ -374,3 +403,9 @@ class Dispatcher(msgspec.Struct, eq=False):
         for entry in self._outbound.values():
             if not entry.future.done():
                 entry.future.set_exception(ChannelClosed("the other side is gone"))
+
+
+def _attributed(frame: Frame, about: RequestId | None) -> Frame:
+    if about is None or not isinstance(frame, Request | Notification):
+        return frame
+    return msgspec.structs.replace(frame, about=about)

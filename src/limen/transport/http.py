@@ -9,9 +9,9 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from limen.errors import ChannelClosed, TooLarge, Unreachable, UpstreamError
+from limen.errors import ChannelClosed, LimenError, TooLarge, Unreachable, UpstreamError
 from limen.protocol.frames import RequestId
 from limen.protocol.headers import SESSION_HEADER, VERSION_HEADER
 from limen.protocol.refusals import refusal
@@ -68,6 +68,13 @@ async def open_http(url: str, options: HttpOptions) -> AsyncGenerator["HttpChann
         raise body_error
 
 
+class _Heard(NamedTuple):
+    """A frame that came on the stream of a request."""
+
+    frame: bytes
+    about: RequestId
+
+
 @dataclass(slots=True)
 class _Flight:
     """A request on its way, as long as nothing has answered it."""
@@ -105,7 +112,8 @@ class HttpChannel:
         """Gives the `Mcp-Param-*` headers of a stateless `tools/call`."""
         self._endpoint = endpoint
         self._group = group
-        self._inbox = Lane(CAPACITY)
+        self._inbox: Lane[bytes | _Heard] = Lane(CAPACITY)
+        self._origin: RequestId | None = None
         self._flights: dict[RequestId, _Flight] = {}
         self._sending: set[asyncio.Timeout] = set()
         self._listener: asyncio.Task[None] | None = None
@@ -117,7 +125,16 @@ class HttpChannel:
         Raises:
             TooLarge: an event that answers no request was past the limit.
         """
-        return await self._inbox.get()
+        found = await self._inbox.get()
+        if isinstance(found, _Heard):
+            self._origin = found.about
+            return found.frame
+        self._origin = None
+        return found
+
+    def origin(self) -> RequestId | None:
+        """The request whose own stream brought the frame that was received last."""
+        return self._origin
 
     async def send(self, frame: bytes) -> None:
         """Post one frame and wait until the server has taken it.
@@ -203,7 +220,7 @@ class HttpChannel:
         try:
             response = await self._post(frame, message)
             await self._endpoint.read(response)
-        except Unreachable as error:
+        except LimenError as error:
             raise ChannelClosed("the reply could not be delivered", reason=str(error)) from error
         if not response.is_success:
             log.warning("the server refused a reply", extra={"status": response.status_code, "request_id": message.id})
@@ -267,9 +284,9 @@ class HttpChannel:
             headers["last-event-id"] = cursor.last_event_id
         try:
             response = await self._endpoint.exchange("GET", headers)
-        except Unreachable as error:
+        except LimenError as error:
             log.debug("event stream not opened", extra={"reason": str(error)})
-            return _FAILED
+            return _FAILED if error.retryable else _REFUSED
         finally:
             cursor.answered.set()
         if is_event_stream(response):
@@ -313,8 +330,11 @@ class HttpChannel:
                 flight.is_answered = True
                 await self._inbox.put(refusal(flight.id, error))
         elif event.data and event.event == "message":
-            await self._inbox.put(event.data)
-            if flight is not None and is_reply_to(event.data, flight.id):
+            if flight is None:
+                await self._inbox.put(event.data)
+                return
+            await self._inbox.put(_Heard(event.data, flight.id))
+            if is_reply_to(event.data, flight.id):
                 flight.is_answered = True
 
     async def _post(self, frame: bytes, message: Outgoing) -> "httpx2.Response":
@@ -344,7 +364,7 @@ class HttpChannel:
             await self._end_session()
 
     async def _end_session(self) -> None:
-        with suppress(Unreachable, TimeoutError):
+        with suppress(LimenError, TimeoutError):
             async with asyncio.timeout(FAREWELL_S):
                 response = await self._endpoint.exchange("DELETE", self._session_headers())
                 await response.aclose()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from limen.errors import ConfigInvalid, TooLarge, Unreachable
+from limen.transport.authorizer import Authorizer, read_challenge
 from limen.transport.httpmessage import Mirror
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ __all__ = ["EVENT_STREAM", "Endpoint", "HttpOptions", "is_event_stream", "media_
 
 EVENT_STREAM: Final = "text/event-stream"
 ERROR_BODY_BYTES: Final = 64 * 1024
+MOST_RENEWALS: Final = 3
+"""How often one request may be sent again with other credentials: saved meanwhile, refreshed, signed in for."""
 KEEPALIVE_S: Final = 4.0
 """Idle connections go before the five seconds after which common servers drop them."""
 
@@ -29,7 +32,8 @@ class HttpOptions:
     write_timeout_s: float = 30.0
     mirror: Mirror | None = None
     """Gives the `Mcp-Param-*` headers of a stateless `tools/call`."""
-    auth: "httpx2.Auth | None" = None
+    auth: Authorizer | None = None
+    """Gives the Authorization header, which `headers` must then leave out."""
 
 
 @asynccontextmanager
@@ -47,7 +51,7 @@ async def open_endpoint(url: str, options: HttpOptions) -> AsyncGenerator["Endpo
     # Answers come when they are ready, however long that takes: the deadline is the caller's.
     timeout = httpx2.Timeout(connect=options.connect_timeout_s, write=options.write_timeout_s, read=None, pool=None)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEEPALIVE_S)
-    async with httpx2.AsyncClient(auth=options.auth, timeout=timeout, limits=limits) as client:
+    async with httpx2.AsyncClient(timeout=timeout, limits=limits) as client:
         yield Endpoint(
             url,
             options,
@@ -72,7 +76,23 @@ class Endpoint:
 
         Raises:
             Unreachable: there is no answer.
+            AuthRequired: the server wants credentials, and whoever could give them cannot.
         """
+        auth = self.options.auth
+        if auth is None:
+            return await self._exchange_once(verb, headers, content)
+        authorization = await auth.header()
+        response = await self._exchange_once(verb, _with(headers, authorization), content)
+        for _ in range(MOST_RENEWALS):
+            challenge = read_challenge(response.status_code, response.headers, authorization)
+            if challenge is None:
+                break
+            await response.aclose()
+            authorization = await auth.renew(challenge)
+            response = await self._exchange_once(verb, _with(headers, authorization), content)
+        return response
+
+    async def _exchange_once(self, verb: str, headers: Mapping[str, str], content: bytes | None) -> "httpx2.Response":
         # Compression would hold back events, and hide from the limits how much there is to read.
         every_header = {"accept-encoding": "identity", **self.options.headers, **headers}
         try:
@@ -113,6 +133,10 @@ class Endpoint:
         if len(body) > limit and response.is_success:
             raise TooLarge(f"the answer is longer than the limit of {limit} bytes", limit="frame_bytes")
         return bytes(body[:limit])
+
+
+def _with(headers: Mapping[str, str], authorization: str) -> Mapping[str, str]:
+    return {**headers, "authorization": authorization} if authorization else headers
 
 
 def media_type(response: "httpx2.Response") -> str:

@@ -51,6 +51,8 @@ class Outbound(msgspec.Struct):
     future: "asyncio.Future[bytes]"
     timeout_s: float
     on_progress: ProgressHandler | None
+    context: object = None
+    """Whatever the one who asked wants to find again when the other side speaks while it is at work."""
     scope: asyncio.Timeout | None = None
 
 

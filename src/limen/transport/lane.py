@@ -1,24 +1,27 @@
-"""A bounded one-way queue of frames with an end; never drops a frame and never grows past its bound."""
+"""A bounded one-way queue of frames with an end; never drops one and never grows past its bound."""
 
 import asyncio
 from collections import deque
+from typing import Generic, TypeVar
 
 from limen.errors import ChannelClosed, LimenError
 
 __all__ = ["Lane"]
 
+Item = TypeVar("Item")
 
-class Lane:
+
+class Lane(Generic[Item]):
     """One reader, any number of writers. An error put in is raised to the reader, in its place."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._items: deque[bytes | LimenError] = deque()
+        self._items: deque[Item | LimenError] = deque()
         self._reader: asyncio.Future[None] | None = None
-        self._waiting: deque[tuple[bytes | LimenError, asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[Item | LimenError, asyncio.Future[None]]] = deque()
         self._is_ended = False
 
-    async def put(self, item: bytes | LimenError) -> None:
+    async def put(self, item: Item | LimenError) -> None:
         """Add one at the end; waits while the lane is full.
 
         Raises:
@@ -32,7 +35,7 @@ class Lane:
         else:
             await self._wait_in_line(item)
 
-    async def _wait_in_line(self, item: bytes | LimenError) -> None:
+    async def _wait_in_line(self, item: Item | LimenError) -> None:
         # The reader moves the item in and only then wakes its writer, so nobody overtakes.
         place = item, asyncio.get_running_loop().create_future()
         self._waiting.append(place)
@@ -42,7 +45,7 @@ class Lane:
             if place in self._waiting:
                 self._waiting.remove(place)
 
-    async def get(self) -> bytes | None:
+    async def get(self) -> Item | None:
         """The next frame; None once the lane has ended and is empty."""
         while not self._items:
             if self._is_ended:

@@ -16,6 +16,8 @@ __all__ = ["LineChannel", "LineSink", "WriteSide"]
 HIGH_WATER_BYTES: Final = 256 * 1024
 """Unread input beyond which reading pauses; also the write buffer beyond which senders wait."""
 LOW_WATER_BYTES: Final = 64 * 1024
+HEAD_BYTES: Final = 256
+"""So much of a line that is too long is kept, to tell what it was."""
 FLUSH_S: Final = 2.0
 """How long closing waits for a slow reader to take what was already sent."""
 
@@ -65,6 +67,9 @@ class LineChannel(asyncio.Protocol):
         self._pull = pull
         self._reader: LineSource | None = None
         self._lines: deque[bytes] = deque()
+        self._heads: deque[bytes] = deque()
+        self.dropped = b""
+        """How the line began that was dropped last."""
         self._unread = 0
         self._partial: list[bytes] = []
         self._partial_size = 0
@@ -121,7 +126,10 @@ class LineChannel(asyncio.Protocol):
                 line = line[:-1]
             if not line or line.isspace():
                 continue
-            append(line if len(line) <= limit else _DROPPED)
+            if len(line) > limit:
+                self._heads.append(line[:HEAD_BYTES])
+                line = _DROPPED
+            append(line)
 
     def _hold(self, piece: bytes) -> None:
         if self._is_discarding:
@@ -131,6 +139,7 @@ class LineChannel(asyncio.Protocol):
         if self._partial_size > self._limit + 1:  # one more for a carriage return
             # Told at once rather than at the line's end, which may never come.
             self._is_discarding = True
+            self._heads.append(b"".join(self._partial)[:HEAD_BYTES])
             self._partial.clear()
             self._partial_size = 0
             self._lines.append(_DROPPED)
@@ -177,6 +186,7 @@ class LineChannel(asyncio.Protocol):
                 return None
         line = lines.popleft()
         if not line:
+            self.dropped = self._heads.popleft()
             raise TooLarge(f"a line is longer than the limit of {self._limit} bytes", limit="frame_bytes")
         return line
 

@@ -14,14 +14,15 @@ CAPACITY: Final = 64
 
 def memory_pair(capacity: int = CAPACITY) -> tuple[Channel, Channel]:
     """Both ends of one connection: what one sends the other receives."""
-    there, back = Lane(capacity), Lane(capacity)
+    there: Lane[bytes] = Lane(capacity)
+    back: Lane[bytes] = Lane(capacity)
     return _MemoryChannel(out=there, into=back), _MemoryChannel(out=back, into=there)
 
 
 @dataclass(frozen=True, slots=True)
 class _MemoryChannel:
-    out: Lane
-    into: Lane
+    out: Lane[bytes]
+    into: Lane[bytes]
 
     async def send(self, frame: bytes) -> None:
         """Hand one frame to the other end."""

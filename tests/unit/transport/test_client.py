@@ -47,12 +47,12 @@ class Host:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    async def answer(self, method: str, params: bytes) -> bytes:
+    async def answer(self, method: str, params: bytes, context: object) -> bytes:
         if method != "elicitation/create":
             raise MethodNotFound(f"no {method}")
         return json.dumps({"action": "accept", "asked": json.loads(params)}).encode()
 
-    def hear(self, notification: Notification) -> None:
+    def hear(self, notification: Notification, context: object) -> None:
         self.heard.append(notification.method)
 
 

@@ -17,7 +17,7 @@ async def turn() -> None:
 
 
 async def test_writers_who_wait_are_let_in_in_order_and_nobody_overtakes() -> None:
-    lane = Lane(1)
+    lane = Lane[bytes](1)
     async with asyncio.TaskGroup() as group:
         for number in range(5):
             group.create_task(lane.put(b"%d" % number))
@@ -29,7 +29,7 @@ async def test_writers_who_wait_are_let_in_in_order_and_nobody_overtakes() -> No
 
 
 async def test_a_writer_who_gives_up_leaves_no_trace() -> None:
-    lane = Lane(1)
+    lane = Lane[bytes](1)
     await lane.put(b"first")
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(lane.put(b"never"))
@@ -41,7 +41,7 @@ async def test_a_writer_who_gives_up_leaves_no_trace() -> None:
 
 
 async def test_the_end_is_seen_after_the_last_frame_and_writers_are_turned_away() -> None:
-    lane = Lane(1)
+    lane = Lane[bytes](1)
     await lane.put(b"last")
 
     async def expect_closed() -> None:
@@ -57,7 +57,7 @@ async def test_the_end_is_seen_after_the_last_frame_and_writers_are_turned_away(
 
 
 async def test_an_error_is_raised_in_its_place() -> None:
-    lane = Lane(3)
+    lane = Lane[bytes](3)
     await lane.put(b"before")
     await lane.put(TooLarge("x", limit="y"))
     await lane.put(b"after")
@@ -68,7 +68,7 @@ async def test_an_error_is_raised_in_its_place() -> None:
 
 
 async def test_the_end_wakes_a_reader_who_waits() -> None:
-    lane = Lane(1)
+    lane = Lane[bytes](1)
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(lane.get())
         await turn()
