@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from getpass import getuser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ from limen.calls.call import Caller, Subject
 from limen.calls.changes import ChangeFeed
 from limen.calls.pipeline import Pipeline
 from limen.calls.ports import Provider
+from limen.config.childenv import child_environment
+from limen.config.load import environment
 from limen.config.model import Settings
 from limen.config.paths import Paths
 from limen.errors import ConfigInvalid
@@ -28,6 +31,9 @@ from limen.toolsets.hub import hub_toolset
 from limen.toolsets.memory import memory_toolset
 from limen.toolsets.operations import LaterOperations, Operations
 from limen.transport.stdio import open_own_stdio
+
+if TYPE_CHECKING:
+    from limen.gateway.gateway import Gateway
 
 __all__ = ["Limen", "open_limen", "run_stdio"]
 
@@ -51,6 +57,8 @@ class Limen(Struct, frozen=True):
     """Whoever runs this process, as far as its clients may go."""
     owner: Caller
     """Whoever runs this process, at the keyboard: no tier holds them back."""
+    gateway: "Gateway | None" = None
+    """The way to other servers, where there are any."""
 
 
 @asynccontextmanager
@@ -65,8 +73,11 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
     async with (
         open_audit(paths.state_dir / "hub.db", settings.audit.arguments) as audit,
         open_access(paths.data_dir / "brains", _brain_rules(settings)) as brains,
+        AsyncExitStack() as stack,
     ):
         providers: list[Provider] = [_open_toolset(name, changes, brains) for name in settings.toolsets]
+        gateway = await stack.enter_async_context(_open_gateway(settings, paths, changes, tuple(providers)))
+        providers += [] if gateway is None else [gateway]
         providers += _operations(brains)
         pipeline = Pipeline(providers, LocalPolicy(), NoApprover(), audit)
         surface = Surface(
@@ -79,13 +90,34 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         subject, roles = Subject(f"local:{getuser()}"), frozenset({LOCAL_ROLE})
         local = Caller(subject, roles, tier=settings.tier)
         owner = Caller(subject, roles, client="limen", tier="admin")
-        yield Limen(settings, paths, pipeline, changes, surface, audit, brains, local, owner)
+        yield Limen(settings, paths, pipeline, changes, surface, audit, brains, local, owner, gateway)
 
 
 async def run_stdio(settings: Settings, paths: Paths) -> None:
     """Serve the client on our own stdin and stdout until it leaves."""
     async with open_limen(settings, paths) as limen, open_own_stdio(settings.limits.line_bytes) as channel:
         await serve_channel(limen.surface, limen.local, channel)
+
+
+@asynccontextmanager
+async def _open_gateway(
+    settings: Settings, paths: Paths, changes: ChangeFeed, own: Sequence[Provider]
+) -> "AsyncGenerator[Gateway | None]":
+    if not settings.servers:
+        yield None
+        return
+    # Whoever has no servers does not pay for loading what reaches them.
+    from limen.gateway.gateway import GatewayOptions, open_gateway  # noqa: PLC0415
+
+    options = GatewayOptions(
+        cache_dir=paths.cache_dir / "definitions",
+        environment=child_environment(environment()),
+        roots=settings.allowed_file_roots,
+        changes=changes,
+        is_taken=lambda kind, name: any(provider.find(kind, name) is not None for provider in own),
+    )
+    async with open_gateway(settings.servers, options) as gateway:
+        yield gateway
 
 
 def _frame_limits(settings: Settings) -> FrameLimits:

@@ -1,8 +1,9 @@
 """The audit trail: an intent before and an outcome after every call, hash-chained in `hub.db`.
 
-What changes something is durable before it runs, and again before anyone hears of it. What only reads is out of this
-process's hands before anyone hears of it, in a spool that survives `kill -9`, and durable within a tenth of a second
-(docs/decisions/0005-audit-durability.md). A row that cannot be kept is an AuditUnavailable, never a shrug.
+What changes something is durable before it runs, and again before anyone hears of it. What is passed on to an upstream
+is in a spool that survives `kill -9` before it leaves, and its outcome before anyone hears of it; what only reads is
+there before anyone hears of it. Both are durable within a tenth of a second (docs/decisions/0005-audit-durability.md,
+0017-calls-to-upstreams-are-spooled.md). A row that cannot be kept is an AuditUnavailable, never a shrug.
 """
 
 import asyncio
@@ -30,6 +31,8 @@ RETRY_S = 0.5
 PATIENCE_S = 5.0
 CLOSE_GRACE_S = 6.0
 MAX_QUEUED = 10_000
+
+_SPOOLED = frozenset({"read", "external"})
 
 # What is known of a read that is running: call, capability, rule, and when it began. A plain tuple, for its price.
 _Read = tuple[Call, Capability, str, int]
@@ -78,7 +81,10 @@ class AuditTrail:
                 self._arm()
             return None
         self._begun[call.id] = rule
-        return self._hand_over([self._rows.intent(call, capability, rule, now_ms())])
+        body = self._rows.intent(call, capability, rule, now_ms())
+        if capability.action == "external" and self._is_spooled([body]):
+            return None
+        return self._hand_over([body])
 
     def outcome(self, call: Call, capability: Capability | None, outcome: Outcome) -> Awaitable[None] | None:
         """Record what happened, together with its intent if that is still in memory.
@@ -142,7 +148,7 @@ class AuditTrail:
     def _late_outcome(self, call: Call, capability: Capability | None, outcome: Outcome) -> Awaitable[None] | None:
         """The outcome of a call whose intent is written already, or that never got as far as an intent."""
         body = self._rows.outcome(call, capability, self._begun.pop(call.id, ""), outcome, now_ms())
-        if capability is not None and capability.action != "read":
+        if capability is not None and capability.action not in _SPOOLED:
             return self._hand_over([body], has_happened=True)
         return None if self._is_spooled([body]) else self._hand_over([body])
 

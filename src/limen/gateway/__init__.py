@@ -1,0 +1,1 @@
+"""Every MCP server a person uses, reached as a client and offered as one."""
