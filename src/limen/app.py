@@ -20,22 +20,22 @@ from limen.config.load import environment
 from limen.config.model import Settings
 from limen.config.paths import Paths
 from limen.errors import ConfigInvalid
+from limen.gateway.access import GatewayAccess, open_gateway_access
+from limen.gateway.options import GatewayOptions
 from limen.governance.approvals import NoApprover
 from limen.governance.audit import AuditTrail, open_audit
 from limen.governance.policy import LOCAL_ROLE, LocalPolicy
 from limen.protocol.frames import FrameLimits
-from limen.server.connection import serve_channel
 from limen.server.seal import Seal
 from limen.server.surface import Surface
 from limen.toolsets.hub import hub_toolset
 from limen.toolsets.memory import memory_toolset
 from limen.toolsets.operations import LaterOperations, Operations
-from limen.transport.stdio import open_own_stdio
 
 if TYPE_CHECKING:
     from limen.gateway.gateway import Gateway
 
-__all__ = ["Limen", "open_limen", "run_stdio"]
+__all__ = ["Limen", "open_limen"]
 
 log = logging.getLogger(__name__)
 
@@ -53,12 +53,16 @@ class Limen(Struct, frozen=True):
     surface: Surface
     audit: AuditTrail
     brains: BrainAccess
+    upstreams: GatewayAccess
     local: Caller
     """Whoever runs this process, as far as its clients may go."""
     owner: Caller
     """Whoever runs this process, at the keyboard: no tier holds them back."""
-    gateway: "Gateway | None" = None
-    """The way to other servers, where there are any."""
+
+    @property
+    def gateway(self) -> "Gateway | None":
+        """The way to other servers, where there are any."""
+        return self.upstreams.gateway
 
 
 @asynccontextmanager
@@ -76,9 +80,9 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         AsyncExitStack() as stack,
     ):
         providers: list[Provider] = [_open_toolset(name, changes, brains) for name in settings.toolsets]
-        gateway = await stack.enter_async_context(_open_gateway(settings, paths, changes, tuple(providers)))
-        providers += [] if gateway is None else [gateway]
-        providers += _operations(brains)
+        options = _gateway_options(settings, paths, changes, tuple(providers))
+        upstreams = await stack.enter_async_context(open_gateway_access(settings.servers, options))
+        providers += [upstreams, *_operations(brains)]
         pipeline = Pipeline(providers, LocalPolicy(), NoApprover(), audit)
         surface = Surface(
             pipeline,
@@ -90,34 +94,18 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         subject, roles = Subject(f"local:{getuser()}"), frozenset({LOCAL_ROLE})
         local = Caller(subject, roles, tier=settings.tier)
         owner = Caller(subject, roles, client="limen", tier="admin")
-        yield Limen(settings, paths, pipeline, changes, surface, audit, brains, local, owner, gateway)
+        yield Limen(settings, paths, pipeline, changes, surface, audit, brains, upstreams, local, owner)
 
 
-async def run_stdio(settings: Settings, paths: Paths) -> None:
-    """Serve the client on our own stdin and stdout until it leaves."""
-    async with open_limen(settings, paths) as limen, open_own_stdio(settings.limits.line_bytes) as channel:
-        await serve_channel(limen.surface, limen.local, channel)
-
-
-@asynccontextmanager
-async def _open_gateway(
-    settings: Settings, paths: Paths, changes: ChangeFeed, own: Sequence[Provider]
-) -> "AsyncGenerator[Gateway | None]":
-    if not settings.servers:
-        yield None
-        return
-    # Whoever has no servers does not pay for loading what reaches them.
-    from limen.gateway.gateway import GatewayOptions, open_gateway  # noqa: PLC0415
-
-    options = GatewayOptions(
+def _gateway_options(settings: Settings, paths: Paths, changes: ChangeFeed, own: Sequence[Provider]) -> GatewayOptions:
+    return GatewayOptions(
         cache_dir=paths.cache_dir / "definitions",
+        credentials_dir=paths.state_dir / "oauth",
         environment=child_environment(environment()),
         roots=settings.allowed_file_roots,
         changes=changes,
         is_taken=lambda kind, name: any(provider.find(kind, name) is not None for provider in own),
     )
-    async with open_gateway(settings.servers, options) as gateway:
-        yield gateway
 
 
 def _frame_limits(settings: Settings) -> FrameLimits:

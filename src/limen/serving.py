@@ -1,6 +1,7 @@
 """Serves a hub over HTTP; apart from `app.py`, so that a hub on stdio starts without a line of it."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -38,8 +39,9 @@ async def run_http(
     paths: Paths,
     on_ready: Callable[[str], None],
     besides: Callable[[Limen, Identify], Besides] | None = None,
+    follow: Callable[[Limen], AbstractAsyncContextManager[None]] | None = None,
 ) -> None:
-    """Serve HTTP clients until told to stop."""
+    """Serve HTTP clients until told to stop; `follow` is open meanwhile."""
     server, limits = settings.server, settings.limits
 
     def guard(port: int) -> Guard:
@@ -75,7 +77,7 @@ async def run_http(
             door.guard = guard(urlsplit(url).port or server.port)
             on_ready(url)
 
-        async with door.running():
+        async with door.running(), follow(limen) if follow is not None else nullcontext():
             await serve_http(
                 door,
                 host=server.host,

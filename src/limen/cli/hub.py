@@ -18,6 +18,7 @@ from limen.cli.overrides import override
 from limen.cli.parameters import AsJson, ConfigFile, Host, Port, TierName, ToolsetNames, begin, example, new_app
 from limen.cli.stdio import serve_stdio
 from limen.config.load import Loaded
+from limen.reloading import following_settings
 from limen.serving import run_http
 from limen.web.door import RestDoor
 
@@ -53,6 +54,7 @@ def serve(  # noqa: PLR0913 - one argument per option
             loaded.paths,
             lambda url: _announce(invocation.output, url, entry, settings.tier),
             lambda limen, identify: RestDoor(limen.pipeline, identify),
+            lambda limen: following_settings(limen.upstreams, loaded.path, invocation.environment, Path.cwd()),
         )
     )
 

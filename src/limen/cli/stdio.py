@@ -4,11 +4,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from limen.app import run_stdio
+from limen.app import open_limen
 from limen.cli.invocation import Invocation
 from limen.cli.loading import load_settings, tell_problems
 from limen.cli.loop import run_async
 from limen.cli.overrides import override
+from limen.config.load import Loaded
+from limen.config.model import Settings
+from limen.reloading import following_settings
+from limen.server.connection import serve_channel
+from limen.transport.stdio import open_own_stdio
 
 __all__ = ["run_quick", "serve_stdio"]
 
@@ -28,4 +33,13 @@ def serve_stdio(invocation: Invocation, *, tier: str | None, toolsets: str | Non
     if sys.stdin.isatty():
         invocation.output.say("waiting for an MCP client to speak JSON-RPC here; Ctrl-D ends it")
     settings = override(loaded.settings, tier=tier, toolsets=toolsets)
-    run_async(run_stdio(settings, loaded.paths))
+    run_async(_serve(settings, loaded, invocation.environment))
+
+
+async def _serve(settings: Settings, loaded: Loaded, environment: Mapping[str, str]) -> None:
+    async with (
+        open_limen(settings, loaded.paths) as limen,
+        following_settings(limen.upstreams, loaded.path, environment, Path.cwd()),
+        open_own_stdio(settings.limits.line_bytes) as channel,
+    ):
+        await serve_channel(limen.surface, limen.local, channel)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -13,22 +13,24 @@ from msgspec import Struct
 
 from limen import __version__
 from limen.calls.call import Call, Capability, Kind, Question, Result
-from limen.calls.changes import ChangeFeed, ListChanged, ListedKind, ResourceUpdated
+from limen.calls.changes import ListChanged, ListedKind, ResourceUpdated
+from limen.clock import monotonic
 from limen.config.model import ServerEntry
 from limen.errors import LimenError, NotFound, RemoteError, UpstreamError
 from limen.gateway.cache import DefinitionCache
 from limen.gateway.catalog import Catalog, Route, missing_tools
+from limen.gateway.credentials import saved_credentials
+from limen.gateway.options import GatewayOptions
 from limen.gateway.outgoing import envelope, outgoing
 from limen.gateway.parking import TICKET, Parking
 from limen.gateway.talk import Talk
 from limen.gateway.upstream import House, State, Upstream
 from limen.protocol.codes import HEADER_MISMATCH
 from limen.protocol.versions import STATELESS_REVISION
-from limen.transport.authorizer import Authorizer
 from limen.transport.handshake import ClientProfile
 from limen.transport.rounds import Round, read_round
 
-__all__ = ["Gateway", "GatewayOptions", "ServerStatus", "open_gateway"]
+__all__ = ["Gateway", "ServerStatus", "open_gateway"]
 
 log = logging.getLogger(__name__)
 
@@ -44,21 +46,6 @@ PROFILE: Final = ClientProfile(
     __version__,
     {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}, "url": {}}},
 )
-
-
-class GatewayOptions(Struct, frozen=True, kw_only=True):
-    """What the gateway needs of its surroundings."""
-
-    cache_dir: Path
-    """Where definitions are kept for the next start."""
-    environment: Mapping[str, str]
-    """What every child gets before its own variables."""
-    roots: Sequence[str] = ()
-    """Folders told to upstreams that ask."""
-    changes: ChangeFeed
-    authorizer: Callable[[str, ServerEntry], Authorizer | None] = lambda _name, _entry: None
-    is_taken: Callable[[Kind, str], bool] = lambda _kind, _name: False
-    """Tells names that the hub serves itself."""
 
 
 class ServerStatus(Struct, frozen=True):
@@ -102,6 +89,8 @@ class Gateway:
         self._parking = Parking()
         self._upstreams: dict[str, Upstream] = {}
         self._learning: dict[str, asyncio.Task[None]] = {}
+        self._patience_ends = 0.0
+        """Until when lists wait for servers that nothing is known of yet."""
         self._leaving: set[asyncio.Task[None]] = set()
         roots = [{"uri": Path(root).absolute().as_uri(), "name": Path(root).name} for root in options.roots]
         self._house = House(
@@ -109,7 +98,7 @@ class Gateway:
             environment=options.environment,
             roots=msgspec.json.encode({"roots": roots}),
             profile=PROFILE,
-            authorizer=options.authorizer,
+            authorizer=saved_credentials(options.credentials_dir),
             changed=self._on_changed,
             updated=self._on_updated,
         )
@@ -156,13 +145,22 @@ class Gateway:
         if unknown:
             learning = [self._learn(upstream) for upstream in unknown]
             waiting = [task for task in learning if not task.done()]
-            if waiting:
-                await asyncio.wait(waiting, timeout=FIRST_LIST_S)
+            patience_s = self._patience_ends - monotonic()
+            if waiting and patience_s > 0:
+                await asyncio.wait(waiting, timeout=patience_s)
         return self._catalog.list(kind)
+
+    def learn(self) -> None:
+        """Ask servers that nothing is known of what they offer; whoever listens hears of it."""
+        for upstream in self._upstreams.values():
+            if upstream.definitions is None:
+                self._learn(upstream)
 
     def _learn(self, upstream: Upstream) -> "asyncio.Task[None]":
         task = self._learning.get(upstream.name)
-        if task is None or (task.done() and not upstream.last_error):
+        if task is None or (task.done() and upstream.is_worth_trying):
+            if task is None or upstream.state != "ready":
+                self._patience_ends = monotonic() + FIRST_LIST_S
             task = self._learning[upstream.name] = asyncio.get_running_loop().create_task(self._discover(upstream))
         return task
 
@@ -317,6 +315,8 @@ class Gateway:
         await self._parking.close()
         for task in self._learning.values():
             task.cancel()
+        if self._learning:
+            await asyncio.wait(self._learning.values())
         async with asyncio.TaskGroup() as group:
             for upstream in self._upstreams.values():
                 group.create_task(upstream.close())

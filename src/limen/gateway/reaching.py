@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from limen.config.model import ServerEntry
+from limen.gateway.oauth.accounts import without_authorization
 from limen.protocol.frames import FrameLimits
 from limen.transport.authorizer import Authorizer
 from limen.transport.channel import Channel
@@ -33,7 +34,8 @@ async def open_channel(
     env = {**environment, **entry.env}
     cwd = None if entry.cwd is None else Path(entry.cwd)
     if entry.url is not None:
-        options = HttpOptions(headers=entry.headers, limit_bytes=LIMITS.frame_bytes, auth=auth)
+        headers = entry.headers if auth is None else without_authorization(entry.headers)
+        options = HttpOptions(headers=headers, limit_bytes=LIMITS.frame_bytes, auth=auth)
         async with open_http(entry.url, options) as channel:
             yield channel
     elif entry.cli:

@@ -83,7 +83,8 @@ class Upstream:
         self._link: Link | None = None
         self._channel: Channel | None = None
         self._opening: asyncio.Future[Link] | None = None
-        self._life: asyncio.Task[None] | None = None
+        self._lives: set[asyncio.Task[None]] = set()
+        """The connection there is, and those before it that are still being ended."""
         self._stop = asyncio.Event()
         self._discovered = asyncio.Event()
         self._regreeting: asyncio.Task[None] | None = None
@@ -126,7 +127,10 @@ class Upstream:
             self._opening = asyncio.get_running_loop().create_future()
             # Looked at, so that a failure that nobody waits for is not reported as forgotten.
             self._opening.add_done_callback(lambda opening: opening.cancelled() or opening.exception())
-            self._life = asyncio.get_running_loop().create_task(self._live(self._opening))
+            self._stop = asyncio.Event()
+            life = asyncio.get_running_loop().create_task(self._live(self._opening, self._stop))
+            self._lives.add(life)
+            life.add_done_callback(self._lives.discard)
         return await asyncio.shield(self._opening)
 
     def _check_worth_trying(self) -> None:
@@ -141,6 +145,11 @@ class Upstream:
                 retry_after_s=round(wait_s),
             )
 
+    @property
+    def is_worth_trying(self) -> bool:
+        """Whether it is connected, or did not fail so lately that connecting is put off."""
+        return self._link is not None or not self._backoff.wait_s()
+
     async def request(self, talk: Talk, method: str, build: Callable[[str], bytes]) -> bytes:
         """Ask it on behalf of a caller; `build` gives the params in the revision that is spoken.
 
@@ -154,7 +163,7 @@ class Upstream:
         if not self._turns.try_enter():
             await self._turns.enter(id(talk.exchange.session))
         try:
-            link = self._link or await self.connect()
+            link = self._link or await self._connect_in_time()
             try:
                 result = await link.request(talk, method, build(self._version(link)), self.entry.timeout_s)
             except SessionNotFound:
@@ -170,6 +179,15 @@ class Upstream:
             self.usage.rest()
         self._backoff.went_well()
         return result
+
+    async def _connect_in_time(self) -> Link:
+        """The connection, for a call: its own time goes on while the server starts, and the start outlives it."""
+        timeout_s = self.entry.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.connect()
+        except TimeoutError:
+            raise UpstreamTimeout(f"{self.name} has not started within {timeout_s:g} s", server=self.name) from None
 
     def subscribe(self, uri: str, *, is_wanted: bool) -> bool:
         """Count who wants to hear of a resource; True when the server must be told."""
@@ -213,10 +231,16 @@ class Upstream:
     async def stop(self) -> None:
         """End its connection and its process; the next call starts it again."""
         self._stop.set()
-        if self._life is not None:
-            _, late = await asyncio.wait([self._life], timeout=CLOSE_S)
-            for task in late:
-                task.cancel()
+        self._link = None
+        for life in self._lives if self._opening is not None else ():
+            # In its handshake it listens to nothing else.
+            life.cancel()
+        if self._lives:
+            _, late = await asyncio.wait(self._lives, timeout=CLOSE_S)
+            for life in late:
+                life.cancel()
+            if late:
+                await asyncio.wait(late, timeout=CLOSE_S)
 
     async def close(self) -> None:
         """End it for good."""
@@ -240,24 +264,29 @@ class Upstream:
 
     def _fail_oversized(self, head: bytes) -> bool:
         """Tell the one whose answer was too long to be kept, where the answer's beginning says who that is."""
-        found = _ID.search(head)
-        if found is None or self._link is None:
+        if self._link is None:
             return False
+        client, found = self._client(self._link), _ID.search(head)
         told = TooLarge(f"{self.name}: its answer is longer than {LIMITS.frame_bytes:,} bytes", server=self.name)
-        self._client(self._link).fail(int(found[1]), told)
+        if found is None:
+            return client.fail_lone(told)
+        client.fail(int(found[1]), told)
         return True
 
-    async def _live(self, opening: "asyncio.Future[Link]") -> None:
+    async def _live(self, opening: "asyncio.Future[Link]", stop: asyncio.Event) -> None:
         """Be connected, from the handshake until nobody needs it or it ends by itself."""
-        self._stop.clear()
+        if self.definitions is None:
+            self._discovered.clear()
         try:
             async with self._open() as (link, client):
                 self._link, self._opening = link, None
                 self.last_error = ""
                 self.usage.rest()
                 opening.set_result(link)
-                await self._attendant.attend(client, self._stop)
-            self._note_end()
+                try:
+                    await self._attendant.attend(client, stop)
+                finally:
+                    self._part(link, stop)
         except asyncio.CancelledError:
             if not opening.done():
                 opening.set_exception(ChannelClosed(f"{self.name} was stopped", server=self.name))
@@ -269,7 +298,16 @@ class Upstream:
             log.exception("connection to an upstream failed", extra={"server": self.name})
             self._fail(opening, Unreachable(f"internal error: {error!r}"))
         finally:
-            self._link = self._opening = None
+            self._discovered.set()
+            if self._opening is opening:
+                self._opening = None
+
+    def _part(self, link: Link, stop: asyncio.Event) -> None:
+        """Send nobody there any more: to end a process takes time, and the next call should not wait for it."""
+        if self._link is link:
+            self._link = None
+        if not stop.is_set():
+            self._note_end()
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator[tuple[Link, McpClient]]:
@@ -325,10 +363,9 @@ class Upstream:
         return link.client
 
     def _note_end(self) -> None:
-        if not self._stop.is_set():
-            self._backoff.died()
-            self.last_error = str(self._death(ChannelClosed("it ended")))
-            log.warning("upstream ended by itself", extra={"server": self.name, "reason": self.last_error})
+        self._backoff.died()
+        self.last_error = str(self._death(ChannelClosed("it ended")))
+        log.warning("upstream ended by itself", extra={"server": self.name, "reason": self.last_error})
 
     def _fail(self, opening: "asyncio.Future[Link]", error: LimenError) -> None:
         self._backoff.did_not_start()

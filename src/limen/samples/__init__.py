@@ -1,0 +1,1 @@
+"""Small servers that come with Limen, to try it out without installing anything else."""
