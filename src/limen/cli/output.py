@@ -47,6 +47,12 @@ class Output:
         self._stdout = stdout or sys.stdout
         self._stderr = stderr or sys.stderr
         self._as_json = as_json
+        self._is_ticking = False
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody sees what goes to stderr while it happens."""
+        return self._stderr.isatty()
 
     @property
     def is_json(self) -> bool:
@@ -68,6 +74,20 @@ class Output:
     def say(self, line: str = "") -> None:
         """One line for the person who waits, on stderr."""
         self._write(self._stderr, line)
+
+    def tick(self, text: str) -> None:
+        """How far it is, in a line that the next word replaces; for whoever watches stderr only."""
+        if self.is_watched:
+            self._stderr.write(f"\r\x1b[K{printable(text)[: self._width() - 1]}")
+            self._stderr.flush()
+            self._is_ticking = True
+
+    def untick(self) -> None:
+        """Take that line away."""
+        if self._is_ticking:
+            self._is_ticking = False
+            self._stderr.write("\r\x1b[K")
+            self._stderr.flush()
 
     def paint(self, text: str, tone: Tone) -> str:
         """The text in colour, where stderr shows colours."""
@@ -113,6 +133,7 @@ class Output:
             return DEFAULT_WIDTH
 
     def _write(self, stream: TextIO, line: str) -> None:
+        self.untick()
         # Text may hold lone surrogates (file names, escaped JSON); losing the line to them would be worse.
         encoding = stream.encoding or "utf-8"
         try:

@@ -25,6 +25,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Mapping[str, Entry] = {
+    "init": Entry("init", "Write a commented settings file, with a sample server."),
     "serve": Entry("hub", "Serve MCP clients over HTTP."),
     "stdio": Entry("hub", "Serve one MCP client on stdin and stdout."),
     "remember": Entry("memory", "Keep something for later."),
@@ -32,6 +33,9 @@ COMMANDS: Mapping[str, Entry] = {
     "recall": Entry("memory", "Bring back what is remembered about something."),
     "ingest": Entry("ingest", "Take files, folders and web addresses into a brain."),
     "brain": Entry("brain", "Make, list, check, move and put away brains."),
+    "call": Entry("mcp.calls", "Call a tool of another server."),
+    "mcp": Entry("mcp.group", "Use, look after and bring in other MCP servers."),
+    "client": Entry("clients", "Bring servers in from other MCP clients, and Limen into them."),
     "status": Entry("status", "Tell whether the hub is running, and where everything is."),
     "logs": Entry("logs", "Show the calls that were made, the latest last."),
     "config": Entry("settings", "Find, show, check and edit the settings."),

@@ -17,7 +17,7 @@ from limen.config.problems import Problem
 from limen.config.shapes import parse_scalar
 from limen.config.variables import expand
 
-__all__ = ["SECTIONS", "Entries", "read_entries"]
+__all__ = ["SECTIONS", "Entries", "is_server_name", "read_entries"]
 
 SECTIONS: Final = ("servers", "mcpServers")
 """Where entries may stand; the second is what other programs call it."""
@@ -43,6 +43,11 @@ class Entries(Struct):
     servers: dict[str, ServerEntry] = field(default_factory=dict[str, ServerEntry])
     disabled: dict[str, str] = field(default_factory=dict[str, str])
     problems: list[Problem] = field(default_factory=list[Problem])
+
+
+def is_server_name(text: str) -> bool:
+    """Whether a server may have this name: it becomes the part of its tools' names before `__`."""
+    return bool(_NAME.fullmatch(text)) and "__" not in text and not text.endswith("_")
 
 
 def read_entries(sections: Iterable[Field], parent: Decoder, doubled: dict[str, list[Problem]]) -> Entries:
@@ -88,7 +93,7 @@ def _read_entry(decoder: Decoder, entry: Field, shape: inspect.StructType, found
 
 def _decode(decoder: Decoder, entry: Field, shape: inspect.StructType) -> ServerEntry | None:
     path = f"servers.{entry.key}"
-    if not _NAME.fullmatch(entry.key) or "__" in entry.key or entry.key.endswith("_"):
+    if not is_server_name(entry.key):
         decoder.report(
             entry.at,
             path,

@@ -12,7 +12,7 @@ import msgspec
 
 from limen.config.document import BadText, Builder, Mark
 
-__all__ = ["NotJson", "read_json"]
+__all__ = ["NotJson", "Piece", "read_json", "scan_json"]
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+|//[^\n]*|/\*.*?\*/)
@@ -27,6 +27,14 @@ _CLOSES: Final = {"{": "}", "[": "]"}
 
 class NotJson(BadText):
     """The text breaks the grammar of JSON; it may still be YAML."""
+
+
+class Piece(NamedTuple):
+    """A run of the text: `space` (comments too), `string`, `sign` or `bare`, and the offset it begins at."""
+
+    kind: str
+    text: str
+    start: int
 
 
 class _Token(NamedTuple):
@@ -113,6 +121,22 @@ def _scalar(token: _Token, builder: Builder) -> None:
     builder.scalar(value, token.at, is_quoted=True)
 
 
+def scan_json(text: str, start: int = 0) -> Iterator[Piece]:
+    """Every piece of the text from `start` on, in order; whether they make up a value is not checked.
+
+    Raises:
+        NotJson: something here is in no JSON.
+    """
+    at = start
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            place = Mark(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+            raise NotJson("this is not JSON", "mend what stands here", place)
+        yield Piece(found.lastgroup or "", found[0], at)
+        at = found.end()
+
+
 def _tokens(text: str) -> Iterator[_Token]:
     ends = [found.start() for found in _LINE_END.finditer(text)]
 
@@ -120,14 +144,9 @@ def _tokens(text: str) -> Iterator[_Token]:
         line = bisect_right(ends, offset - 1)
         return Mark(line + 1, offset - (ends[line - 1] if line else -1))
 
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise NotJson("this is not JSON", "mend what stands here", mark(at))
-        if found.lastgroup != "space":
-            yield _Token(found.lastgroup or "", found[0], mark(at))
-        at = found.end()
+    for kind, found, start in scan_json(text):
+        if kind != "space":
+            yield _Token(kind, found, mark(start))
     end = _Token("end", "", mark(len(text)))
     while True:
         yield end
