@@ -1,28 +1,47 @@
 """`limen serve` and `limen stdio`: start a hub, and tell people how their clients reach it."""
 
 import json
+import logging
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import typer
 
+from limen.app import Limen
+from limen.cli.attaching import settings_name
 from limen.cli.invocation import Invocation
 from limen.cli.loading import load_settings, tell_problems
 from limen.cli.loop import run_async
 from limen.cli.options import CONFIG, TIER, TOOLSETS
 from limen.cli.output import Output
 from limen.cli.overrides import override
-from limen.cli.parameters import AsJson, ConfigFile, Host, Port, TierName, ToolsetNames, begin, example, new_app
+from limen.cli.parameters import (
+    AsJson,
+    ConfigFile,
+    Host,
+    NoAttach,
+    Port,
+    TierName,
+    ToolsetNames,
+    begin,
+    example,
+    new_app,
+)
 from limen.cli.stdio import serve_stdio
 from limen.config.load import Loaded
 from limen.reloading import following_settings
+from limen.server.nearby import SOCKET, NearbyDoor
 from limen.serving import run_http
+from limen.transport.local import open_local_door
 from limen.web.door import RestDoor
 
 __all__ = ["app"]
+
+log = logging.getLogger(__name__)
 
 app = new_app()
 
@@ -54,25 +73,40 @@ def serve(  # noqa: PLR0913 - one argument per option
             loaded.paths,
             lambda url: _announce(invocation.output, url, entry, settings.tier),
             lambda limen, identify: RestDoor(limen.pipeline, identify),
-            lambda limen: following_settings(limen.upstreams, loaded.path, invocation.environment, Path.cwd()),
+            lambda limen: _beside(limen, loaded, invocation),
         )
     )
 
 
 @app.command(epilog=example("claude mcp add limen -- limen stdio", "limen stdio --tier write"))
-def stdio(
+def stdio(  # noqa: PLR0913 - one argument per option
     context: typer.Context,
     tier: TierName = None,
     toolsets: ToolsetNames = None,
+    no_attach: NoAttach = False,
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Serve one MCP client on stdin and stdout.
 
-    This is what a client starts; it ends when the client closes its end.
+    This is what a client starts; it ends when the client closes its end. When `limen serve` runs with the same
+    settings, the client is served by that one, so that all clients share its servers.
     """
     invocation = begin(context, config, as_json)
-    serve_stdio(invocation, tier=tier, toolsets=toolsets)
+    serve_stdio(invocation, tier=tier, toolsets=toolsets, attaches=not no_attach)
+
+
+@asynccontextmanager
+async def _beside(limen: Limen, loaded: Loaded, invocation: Invocation) -> AsyncGenerator[None]:
+    """What a hub does beside serving HTTP: it follows its settings, and serves clients of `limen stdio`."""
+    door = NearbyDoor(limen.surface, limen.local, limen.settings.toolsets, settings_name(loaded.path))
+    async with (
+        following_settings(limen.upstreams, loaded.path, invocation.environment, Path.cwd()),
+        open_local_door(loaded.paths.runtime_dir / SOCKET, limen.settings.limits.line_bytes, door.serve) as is_open,
+    ):
+        if not is_open:
+            log.info("clients of `limen stdio` are not served here")
+        yield
 
 
 def _announce(output: Output, url: str, stdio_entry: Mapping[str, object], tier: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["CONFIG", "HOST", "JSON", "PORT", "STDIO_OPTIONS", "TIER", "TOOLSETS", "Option", "read_options"]
+__all__ = ["CONFIG", "HOST", "JSON", "NO_ATTACH", "PORT", "STDIO_OPTIONS", "TIER", "TOOLSETS", "Option", "read_options"]
 
 
 class Option(NamedTuple):
@@ -26,9 +26,11 @@ TOOLSETS = Option("--toolsets", "Serve these toolsets only, separated by commas.
 HOST = Option("--host", "Listen on this address.", "HOST")
 PORT = Option("--port", "Listen on this port; 0 takes any free one.", "PORT")
 
+NO_ATTACH = Option("--no-attach", "Be a hub of its own, also when `limen serve` is running.")
+
 ROOT_OPTIONS = (CONFIG, JSON)
 """These may also stand before the command."""
-STDIO_OPTIONS = (CONFIG, JSON, TIER, TOOLSETS)
+STDIO_OPTIONS = (CONFIG, JSON, TIER, TOOLSETS, NO_ATTACH)
 
 
 def read_options(words: Sequence[str], command: str, options: Sequence[Option]) -> Mapping[str, str] | None:

@@ -6,14 +6,26 @@ from typing import Annotated
 import typer
 
 from limen.cli.invocation import Invocation
-from limen.cli.options import CONFIG, HOST, JSON, PORT, TIER, TOOLSETS
+from limen.cli.options import CONFIG, HOST, JSON, NO_ATTACH, PORT, TIER, TOOLSETS
 
-__all__ = ["AsJson", "ConfigFile", "Host", "Port", "TierName", "ToolsetNames", "begin", "example", "new_app"]
+__all__ = [
+    "AsJson",
+    "ConfigFile",
+    "Host",
+    "NoAttach",
+    "Port",
+    "TierName",
+    "ToolsetNames",
+    "begin",
+    "example",
+    "new_app",
+]
 
 AsJson = Annotated[bool, typer.Option(JSON.flag, help=JSON.help)]
 ConfigFile = Annotated[Path | None, typer.Option(CONFIG.flag, metavar=CONFIG.metavar, help=CONFIG.help)]
 TierName = Annotated[str | None, typer.Option(TIER.flag, metavar=TIER.metavar, help=TIER.help)]
 ToolsetNames = Annotated[str | None, typer.Option(TOOLSETS.flag, metavar=TOOLSETS.metavar, help=TOOLSETS.help)]
+NoAttach = Annotated[bool, typer.Option(NO_ATTACH.flag, help=NO_ATTACH.help)]
 Host = Annotated[str | None, typer.Option(HOST.flag, metavar=HOST.metavar, help=HOST.help)]
 Port = Annotated[int | None, typer.Option(PORT.flag, metavar=PORT.metavar, help=PORT.help)]
 
