@@ -14,6 +14,7 @@ from limen.transport.cli.channel import open_cli
 from limen.transport.cli.options import CliOptions
 from limen.transport.http import open_http
 from limen.transport.httpendpoint import HttpOptions
+from limen.transport.legacysse import open_legacy_sse
 from limen.transport.process import ChildCommand, open_child
 
 __all__ = ["LIMITS", "open_channel"]
@@ -36,7 +37,8 @@ async def open_channel(
     if entry.url is not None:
         headers = entry.headers if auth is None else without_authorization(entry.headers)
         options = HttpOptions(headers=headers, limit_bytes=LIMITS.frame_bytes, auth=auth)
-        async with open_http(entry.url, options) as channel:
+        opening = open_legacy_sse if entry.transport == "sse" else open_http
+        async with opening(entry.url, options) as channel:
             yield channel
     elif entry.cli:
         async with open_cli(_cli_options(entry, env, cwd), LIMITS) as channel:
