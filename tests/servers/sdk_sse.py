@@ -31,7 +31,8 @@ async def main() -> None:
     transport = SseServerTransport("/messages/")
 
     async def stream(request: Request) -> Response:
-        async with transport.connect_sse(request.scope, request.receive, request._send) as (incoming, outgoing):  # pyright: ignore[reportPrivateUsage] - the SDK offers no other way
+        send = request._send  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the SDK offers no other way
+        async with transport.connect_sse(request.scope, request.receive, send) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
         return Response()
 
