@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from limen.calls.call import (
     Allow,
@@ -21,6 +21,7 @@ from limen.calls.call import (
     Result,
     Tier,
 )
+from limen.calls.meter import Meter
 from limen.calls.ports import Approver, Audit, Policy, Provider
 from limen.clock import monotonic
 from limen.errors import AuditUnavailable, AuthRequired, Denied, LimenError, NotFound, ResourceNotFound
@@ -40,6 +41,7 @@ class Pipeline(Struct, frozen=True):
     policy: Policy
     approver: Approver
     audit: Audit
+    meter: Meter = field(default_factory=Meter)
 
     async def list(self, kind: Kind, caller: Caller) -> list[Capability]:
         """What this caller may use, in a fixed order."""
@@ -98,6 +100,7 @@ class Pipeline(Struct, frozen=True):
             raise
         status = "tool_error" if result.is_error else "ok"
         outcome = Outcome(status, result.code, rule, (monotonic() - started) * 1000, len(result.payload))
+        self.meter.note(call, capability, outcome)
         try:
             durable = self.audit.outcome(call, capability, outcome)
             if durable is not None:
@@ -121,6 +124,7 @@ class Pipeline(Struct, frozen=True):
                 assert_never(decision)
 
     async def _record_failure(self, call: Call, capability: Capability | None, outcome: Outcome) -> None:
+        self.meter.note(call, capability, outcome)
         try:
             durable = self.audit.outcome(call, capability, outcome)
             if durable is not None:

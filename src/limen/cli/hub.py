@@ -34,10 +34,12 @@ from limen.cli.parameters import (
 from limen.cli.stdio import serve_stdio
 from limen.config.load import Loaded
 from limen.reloading import following_settings
+from limen.server.http import Identify
 from limen.server.nearby import SOCKET, NearbyDoor
 from limen.serving import run_http
 from limen.transport.local import open_local_door
 from limen.web.door import RestDoor
+from limen.web.metrics import METRICS_PATH, MetricsDoor, gauges_of
 
 __all__ = ["app"]
 
@@ -72,7 +74,7 @@ def serve(  # noqa: PLR0913 - one argument per option
             settings,
             loaded.paths,
             lambda url: _announce(invocation.output, url, entry, settings.tier),
-            lambda limen, identify: RestDoor(limen.pipeline, identify),
+            _doors,
             lambda limen: _beside(limen, loaded, invocation),
         )
     )
@@ -94,6 +96,11 @@ def stdio(  # noqa: PLR0913 - one argument per option
     """
     invocation = begin(context, config, as_json)
     serve_stdio(invocation, tier=tier, toolsets=toolsets, attaches=not no_attach)
+
+
+def _doors(limen: Limen, identify: Identify) -> RestDoor:
+    metrics = MetricsDoor(limen.pipeline.meter, lambda: gauges_of(limen), identify)
+    return RestDoor(limen.pipeline, identify, {METRICS_PATH: metrics})
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """The REST door: finds the route, reads the request, takes the road, and tells every failure as a problem."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,6 +48,8 @@ class RestDoor:
 
     pipeline: Pipeline
     identify: Callable[[Scope], Caller]
+    besides: Mapping[str, Route] = field(default_factory=dict[str, Route])
+    """What else is served at an exact path."""
     streams: EventStreams = field(default_factory=EventStreams)
     router: Router = field(init=False)
     _description: bytes = b""
@@ -58,7 +60,7 @@ class RestDoor:
     @property
     def routes(self) -> dict[str, Route]:
         """What is served at an exact path."""
-        return {DESCRIPTION_PATH: self.describe}
+        return {DESCRIPTION_PATH: self.describe, **self.besides}
 
     @property
     def prefixes(self) -> dict[str, Route]:
