@@ -11,6 +11,7 @@ from limen.config.paths import Paths
 from limen.server.auth import LocalPeers
 from limen.server.guard import Guard
 from limen.server.http import HttpDoor, HttpLimits, Identify, Route
+from limen.server.legacy import LegacyDoor, LegacyLimits
 from limen.server.listener import ListenLimits, serve_http
 
 __all__ = ["Besides", "run_http"]
@@ -67,8 +68,12 @@ async def run_http(
             door.more_routes.update(more.routes)
             door.more_prefixes.update(more.prefixes)
 
+        older = _legacy(limen, door) if server.legacy_sse else None
+
         def stop() -> None:
             door.stop()
+            if older is not None:
+                older.stop()
             if more is not None:
                 more.stop()
 
@@ -87,3 +92,11 @@ async def run_http(
                 on_stop=stop,
                 on_cut=door.cut,
             )
+
+
+def _legacy(limen: Limen, door: HttpDoor) -> LegacyDoor:
+    server, limits = limen.settings.server, limen.settings.limits
+    bounds = LegacyLimits(limits.body_bytes, server.keepalive_s, server.send_queue, server.max_sessions)
+    older = LegacyDoor(limen.surface, door.identify, bounds)
+    door.more_routes.update(older.routes)
+    return older

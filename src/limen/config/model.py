@@ -12,9 +12,11 @@ __all__ = [
     "ENVIRONMENT",
     "AuditSettings",
     "EnvironmentVariable",
+    "ExposeSettings",
     "LimitSettings",
     "LogSettings",
     "MemorySettings",
+    "RegistrySettings",
     "ServerEntry",
     "ServerKind",
     "ServerSettings",
@@ -93,6 +95,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     session_idle_s: Annotated[Duration, Meta(description="A session unused for this long is closed.")] = 1800.0
     max_sessions: Annotated[int, Meta(ge=1, le=10_000_000, description="Open sessions, all callers.")] = 10_000
     event_buffer: Annotated[int, Meta(ge=0, le=1_000_000, description="Events kept per session for replay.")] = 256
+    legacy_sse: Annotated[
+        bool, Meta(description="Also serve clients that know only the older HTTP+SSE, at `/sse`.")
+    ] = False
     send_queue: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Messages that may wait for a slow reader before it is dropped.")
     ] = 256
@@ -105,6 +110,14 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     line_bytes: Annotated[int, Meta(ge=1024, le=1 << 30, description="Bytes of one line on stdio.")] = 4 << 20
     string_bytes: Annotated[int, Meta(ge=1024, le=1 << 30, description="Bytes of one JSON string.")] = 2 << 20
     depth: Annotated[int, Meta(ge=4, le=1000, description="Levels of nesting in one message.")] = 100
+    result_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024,
+            le=64 << 20,
+            description="Bytes of one result of a server's tool; of more the client gets the beginning and a resource.",
+        ),
+    ] = 256 << 10
 
 
 class AuditSettings(Struct, frozen=True, kw_only=True):
@@ -144,6 +157,32 @@ class MemorySettings(Struct, frozen=True, kw_only=True):
     watch: Annotated[bool, Meta(description="Notice edits that are made to the files by other programs at once.")] = (
         True
     )
+
+
+class RegistrySettings(Struct, frozen=True, kw_only=True):
+    """Where `limen mcp marketplace` looks for servers."""
+
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https?://[^\s/]\S*)?$",
+            description="Address of an MCP registry, before `/v0.1`; empty for none.",
+            extra={"noun": "an HTTP URL", "example": "https://registry.example.com"},
+        ),
+    ] = ""
+
+
+class ExposeSettings(Struct, frozen=True, kw_only=True):
+    """Which tools of other servers clients are shown. All of them can be called by name."""
+
+    mode: Annotated[
+        Literal["all", "search"],
+        Meta(description="Show them all, or only `find_tools` and `call_tool`, by which all are reached."),
+    ] = "all"
+    favourites: Annotated[
+        tuple[Filled, ...],
+        Meta(description="Tools that are shown in search mode too, by name; `*` stands for anything."),
+    ] = ()
 
 
 class ToolEntry(Struct, frozen=True, kw_only=True):
@@ -233,6 +272,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     audit: Annotated[AuditSettings, Meta(description="What the audit trail keeps of a call.")] = AuditSettings()
     memory: Annotated[MemorySettings, Meta(description="How brains are kept and searched.")] = MemorySettings()
     log: Annotated[LogSettings, Meta(description="What Limen says about itself on stderr.")] = LogSettings()
+    registry: Annotated[RegistrySettings, Meta(description="Where servers are looked for.")] = RegistrySettings()
+    expose: Annotated[ExposeSettings, Meta(description="Which tools of servers are shown.")] = ExposeSettings()
     servers: Annotated[
         Mapping[str, ServerEntry], Meta(description="Upstream servers by name; `mcpServers` means the same.")
     ] = field(default_factory=_no_servers)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -61,13 +61,16 @@ _decode_level = msgspec.json.Decoder(_Level).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-class _Exchange(msgspec.Struct):
-    """What both revisions do the same way."""
+class _Exchange(msgspec.Struct, eq=False):
+    """What both revisions do the same way. Two are never equal: each stands for one call of one client."""
 
     capabilities: Mapping[str, Any]
     outlet: Outlet
     progress_token: RequestId | None
     log_level: str | None
+
+    hears_completion: ClassVar[bool] = False
+    """Whether the client's revision has a message for pages that were dealt with."""
 
     @property
     def wants_progress(self) -> bool:
@@ -93,12 +96,24 @@ class _Exchange(msgspec.Struct):
         await self.outlet(encode_notification("notifications/message", msgspec.json.encode(params)))
 
     async def relay(self, method: str, params: bytes) -> None:
-        if method == "notifications/progress" and self.progress_token is not None:
+        if not self._hears(method, params):
+            return
+        if method == "notifications/progress":
             fields = _decode_fields(params)
             fields["progressToken"] = msgspec.Raw(msgspec.json.encode(self.progress_token))
-            await self.outlet(encode_notification(method, msgspec.json.encode(fields)))
-        elif method == "notifications/message" and passes_level(_decode_level(params).level, self.log_level):
-            await self.outlet(encode_notification(method, params))
+            params = msgspec.json.encode(fields)
+        await self.outlet(encode_notification(method, params))
+
+    def _hears(self, method: str, params: bytes) -> bool:
+        match method:
+            case "notifications/progress":
+                return self.progress_token is not None
+            case "notifications/message":
+                return passes_level(_decode_level(params).level, self.log_level)
+            case "notifications/elicitation/complete":
+                return self.hears_completion
+            case _:
+                return False
 
 
 class SessionExchange(_Exchange):
@@ -106,6 +121,7 @@ class SessionExchange(_Exchange):
 
     dispatcher: Dispatcher
     ask_timeout_s: float
+    hears_completion = True
 
     @property
     def session(self) -> object:

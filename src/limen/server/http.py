@@ -16,9 +16,10 @@ import msgspec
 from limen import __version__
 from limen.calls.call import Caller
 from limen.clock import monotonic
-from limen.errors import LimenError, Overloaded, ProtocolError, SessionNotFound, TooLarge, face_of
+from limen.errors import LimenError, Overloaded, ProtocolError, SessionNotFound, face_of
 from limen.protocol.frames import Notification, Request, find_id, parse
 from limen.protocol.versions import SESSION_REVISION, STATELESS_REVISION
+from limen.server.body import read_body
 from limen.server.events import LIVE, Reader
 from limen.server.guard import Guard
 from limen.server.httpsession import HttpSession, PostStream, SessionStore
@@ -145,7 +146,7 @@ class HttpDoor:
         if refused:
             await send_status(visit.send, refused)
             return
-        body = await self._body(visit)
+        body = await read_body(visit, self.limits.body_bytes)
         if body is None:
             return
         revision = STATELESS_REVISION if _names_stateless(visit) else SESSION_REVISION
@@ -166,19 +167,6 @@ class HttpDoor:
             session = self._session(visit)
             session.dispatcher.accept(frame)
             await send_status(visit.send, 202)
-
-    async def _body(self, visit: Visit) -> bytes | None:
-        """The whole body; None when the client left before sending it all."""
-        limit = self.limits.body_bytes
-        declared = visit.raw_header(b"content-length")
-        if declared.isdigit() and int(declared) > limit:
-            raise TooLarge(f"body is {int(declared)} bytes, the limit is {limit}", limit="body_bytes")
-        body = visit.find_body()
-        if body is None:
-            return await _receive_body(visit, limit)
-        if len(body) > limit:
-            raise _too_large(limit)
-        return body
 
     async def _post_request(self, visit: Visit, request: Request) -> None:
         if request.method == "initialize" and not visit.raw_header(b"mcp-session-id"):
@@ -253,24 +241,6 @@ class HttpDoor:
                 field="MCP-Protocol-Version",
             )
         return session
-
-
-async def _receive_body(visit: Visit, limit: int) -> bytes | None:
-    # A body may come in very many pieces: growing bytes by each would take the square of its size.
-    body = bytearray()
-    while True:
-        message = await visit.receive()
-        if message["type"] == "http.disconnect":
-            return None
-        body += message.get("body", b"")
-        if len(body) > limit:
-            raise _too_large(limit)
-        if not message.get("more_body"):
-            return bytes(body)
-
-
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"body is over {limit} bytes", limit="body_bytes")
 
 
 async def _answer_post(session: HttpSession, request: Request, stream: PostStream) -> bytes:
