@@ -18,6 +18,7 @@ from limen.brain.index.columns import DEAD
 from limen.brain.index.ports import Filters, Page, PassageIndex
 from limen.brain.index.sqlindex import SqlitePassageIndex
 from limen.brain.records import DocumentId
+from limen.db.sqlite import connect
 from tests.contract.index_samples import WORDS, MemoryPassageIndex, WordEmbedder, a_page, assert_same, picture, put
 from tests.environment import ROOT
 from tests.requirements import requirement
@@ -56,6 +57,20 @@ def test_a_new_index_is_empty(index: PassageIndex) -> None:
         assert view.nearest(QUERY, 10, None)[0].tolist() == []
         assert view.terms_with_prefix("a", 10) == []
         assert view.passages([]) == []
+
+
+@requirement("index.contract")
+def test_an_index_whose_terms_were_made_in_another_way_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index:
+        put(index, a_page("one", "amber birch"))
+    with closing(connect(path, checksummed=True)) as db:
+        db.execute("pragma user_version = 1")
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index:
+        assert (index.applied(), index.mark(), shown(index, "amber")) == (0, "", [])
+        put(index, a_page("one", "amber birch"))
+        assert shown(index, "amber") == [("one", 0)]
+        assert index.verify() == []
 
 
 @requirement("index.contract")

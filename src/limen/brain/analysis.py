@@ -6,11 +6,23 @@ that do not put spaces between words give pairs of characters, and Han single ch
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, Protocol
 
-__all__ = ["HAS_NAME", "HAS_NAMES", "HAS_NUMBER", "HAS_QUOTE", "HAS_TIME", "marks_of", "spans_of", "terms_of"]
+from limen.brain.wordforms import BASES
+
+__all__ = [
+    "HAS_NAME",
+    "HAS_NAMES",
+    "HAS_NUMBER",
+    "HAS_QUOTE",
+    "HAS_TIME",
+    "forms_of",
+    "marks_of",
+    "spans_of",
+    "terms_of",
+]
 
 HAS_TIME: Final = 4
 """In `marks_of`: it speaks of a time, as `yesterday`, `in May` or `2019`."""
@@ -80,6 +92,11 @@ def spans_of(text: str) -> Sequence[tuple[str, int, int]]:
     ]
 
 
+def forms_of(term: str) -> Sequence[str]:
+    """The words of this term that may begin otherwise than it does."""
+    return _irregular().get(term, ())
+
+
 def marks_of(text: str) -> int:
     """What kind of facts a passage holds, as bits: a time, names, a number, a quoted title."""
     words = set(_PLAIN_WORD.findall(text.lower()))
@@ -147,7 +164,17 @@ def _stemmed(word: str) -> str:
     if word[0].isdigit():
         ordinal = _ORDINAL.fullmatch(word)
         return ordinal[1] if ordinal else word
-    return _stemmer("russian" if _CYRILLIC.match(word) else "english").stemWord(word)
+    if _CYRILLIC.match(word):
+        return _stemmer("russian").stemWord(word)
+    return _stemmer("english").stemWord(BASES.get(word, word))
+
+
+@cache
+def _irregular() -> Mapping[str, Sequence[str]]:
+    forms: dict[str, list[str]] = {}
+    for form, base in BASES.items():
+        forms.setdefault(_stemmed(base), []).append(form)
+    return forms
 
 
 @cache

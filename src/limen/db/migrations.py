@@ -8,8 +8,10 @@ from limen.errors import StoreUnavailable
 __all__ = ["migrate"]
 
 
-def migrate(db: Connection, steps: Sequence[str]) -> None:
+def migrate(db: Connection, steps: Sequence[str]) -> int:
     """Apply the steps this database has not seen, all or none; its `user_version` counts those it has.
+
+    Returns how many it had seen before.
 
     Several processes may start at once: the count is read again under the write lock.
 
@@ -18,7 +20,7 @@ def migrate(db: Connection, steps: Sequence[str]) -> None:
     """
     with transaction(db, write=False):
         if _version(db) == len(steps):
-            return
+            return len(steps)
     with transaction(db):
         seen = _version(db)
         if seen > len(steps):
@@ -30,6 +32,7 @@ def migrate(db: Connection, steps: Sequence[str]) -> None:
         for step in steps[seen:]:
             db.execute(step)
         db.execute(f"pragma user_version = {len(steps)}")
+    return seen
 
 
 def _version(db: Connection) -> int:

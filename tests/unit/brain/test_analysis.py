@@ -43,11 +43,23 @@ def test_words_are_folded_and_stemmed(text: str, terms: list[str]) -> None:
         ("src/limen/app.py", ["src/limen/app.py", "src", "limen", "app", "py"]),
         ("v1.2.3", ["v1.2.3", "v1", "2", "3"]),
         ("a@b.com", ["a@b.com", "a", "b", "com"]),
-        ("well-known", ["well", "known"]),
+        ("well-made", ["well", "make"]),
     ],
 )
 def test_identifiers_are_kept_whole_and_in_parts(text: str, terms: list[str]) -> None:
     assert list(terms_of(text)) == terms
+
+
+@pytest.mark.parametrize(
+    ("form", "word"), [("bought", "buying"), ("Won", "wins"), ("children", "child"), ("WROTE", "writing")]
+)
+def test_irregular_forms_are_the_word_they_are_a_form_of(form: str, word: str) -> None:
+    assert terms_of(form) == terms_of(word)
+
+
+@pytest.mark.parametrize(("form", "word"), [("left", "leave"), ("founded", "find"), ("lives", "life")])
+def test_words_that_only_look_like_a_form_stay_themselves(form: str, word: str) -> None:
+    assert terms_of(form) != terms_of(word)
 
 
 def test_scripts_without_spaces_give_pairs_and_han_single_characters_too() -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "FRESH_WITHOUT",
     "HELD_SEGMENTS",
     "INDEX_STEPS",
+    "MOVE_LOG",
     "PASSAGE",
     "PASSAGES_BETWEEN",
     "SEGMENTS",
@@ -56,9 +57,21 @@ INDEX_STEPS = (
     create table block (id integer primary key, data blob not null) strict;
     create table bits (id integer primary key, data blob not null) strict;
     """,
+    # Terms are made in another way since then, so everything is taken in anew.
+    """
+    delete from document;
+    delete from passage;
+    delete from fresh;
+    delete from dead;
+    delete from segment;
+    delete from block;
+    delete from bits;
+    update state set token = randomblob(16), data = null;
+    """,
 )
 
 CHECK_PAGES = "pragma integrity_check(20)"
+MOVE_LOG = "pragma wal_checkpoint(truncate)"
 SETTINGS = "pragma cache_size = -4096; pragma temp_store = memory"
 
 STATE = "select token, data from state"

@@ -1,6 +1,6 @@
 """Immutable segments in the database: how one is written, and how its parts are read; knows nothing of views."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,6 +40,8 @@ class Stretch(Struct, frozen=True, array_like=True):
 
     first: int
     terms: list[str]
+    alone: list[int] = []
+    """The places of blocks with one term only, ascending: they may be huge, and need not be read for other terms."""
 
 
 class Segment(Struct, frozen=True, array_like=True):
@@ -108,12 +110,15 @@ class SegmentWriter:
     def begin_field(self) -> None:
         """The words that follow are of the next field."""
         self._end_chunk()
-        self._fields.append(Stretch(self._next, []))
-        self._vocabularies.append(Stretch(self._next_chunk, []))
+        self._fields.append(Stretch(self._next, [], []))
+        self._vocabularies.append(Stretch(self._next_chunk, [], []))
 
     def add_block(self, block: Words) -> None:
         """The next words of the field, after all before them."""
-        self._fields[-1].terms.append(block.terms[0])
+        stretch = self._fields[-1]
+        if len(block.terms) == 1:
+            stretch.alone.append(len(stretch.terms))
+        stretch.terms.append(block.terms[0])
         self._add(words.pack(block))
         self._terms.extend(block.terms)
         self._sizes.append(block.sizes)
@@ -196,7 +201,14 @@ def read_bits(db: Connection, segment: Segment) -> "U8 | None":
 def block_of(stretch: Stretch, term: str) -> int | None:
     """The block that holds a term, if any does."""
     place = bisect_right(stretch.terms, term) - 1
-    return None if place < 0 else stretch.first + place
+    if place < 0 or (stretch.terms[place] != term and _is_alone(stretch, place)):
+        return None
+    return stretch.first + place
+
+
+def _is_alone(stretch: Stretch, place: int) -> bool:
+    at = bisect_left(stretch.alone, place)
+    return at < len(stretch.alone) and stretch.alone[at] == place
 
 
 def read_block(db: Connection, block: int) -> Words:

@@ -85,7 +85,7 @@ class Attempt:
     def run(self) -> Sequence[Found]:
         """The passages that pass, the best first; at least as many as were asked for when there are so many."""
         wanted = self.asked.request.limit
-        # A document is judged by several of its passages, so more of them are looked at.
+        # Many passages may be of one document, so more of them are looked at.
         self.depth = max(COLLAPSED_DEPTH if self.asked.request.collapse else LEAST_DEPTH, 4 * wanted)
         while True:
             candidates, is_all = self._candidates()

@@ -13,32 +13,34 @@ from limen.brain.retrieval.features import Features
 __all__ = ["components_of", "is_found", "score"]
 
 SAID: Final[Mapping[str, float]] = {
-    "own": 1.1,
-    "coverage": 3.7,
-    "near+1": 4.1,
-    "near+2": 2.85,
-    "near+3": 1.65,
-    "near-1": 1.2,
-    "near-2": 1.2,
-    "near-3": 0.5,
-    "document": 0.6,
+    "own": 1.2,
+    "coverage": 4.0,
+    "near+1": 4.6,
+    "near+2": 3.2,
+    "near+3": 1.85,
+    "near-1": 2.25,
+    "near-2": 2.25,
+    "near-3": 0.95,
+    "document": 2.15,
+    "spread": -1.4,
     "heading": 0.6,
     "about": 0.6,
-    "dated": 3.1,
-    "said": 1.0,
-    "said by one": 1.0,
-    "meaning": 4.0,
-    "meaning before": 2.3,
-    "meaning after": 0.9,
-    "meaning of document": 3.25,
-    "question": -0.75,
-    "first": 0.55,
-    "time": 0.37,
-    "time asked": 1.5,
-    "names": 0.45,
-    "names asked": 1.8,
-    "quote": 0.3,
-    "number asked": 0.45,
+    "dated": 4.2,
+    "said": 1.25,
+    "said by one": 1.25,
+    "meaning": 6.15,
+    "meaning squared": -4.6,
+    "meaning before": 1.6,
+    "meaning after": 0.65,
+    "meaning of document": 3.95,
+    "question": -0.7,
+    "first": 0.65,
+    "time": 0.45,
+    "time asked": 1.8,
+    "names": 0.55,
+    "names asked": 2.2,
+    "quote": 0.4,
+    "number asked": 0.55,
 }
 """Of a passage that somebody says."""
 PROSE: Final[Mapping[str, float]] = {
@@ -53,7 +55,7 @@ PROSE: Final[Mapping[str, float]] = {
     "meaning of document": 5.0,
 }
 """Of any other passage."""
-SAID_ODDS: Final = -11.0
+SAID_ODDS: Final = -12.0
 """Of a passage that nothing speaks for."""
 PROSE_ODDS: Final = -12.0
 SOFTNESS: Final = 2.0
@@ -67,7 +69,12 @@ _NEIGHBOURS: Final = ("near+1", "near+2", "near+3", "near-1", "near-2", "near-3"
 
 def score(features: Features, is_said: Bools) -> F64:
     """From 0 to 1: how likely a passage is to answer, as the weights see it; features not known yet count nothing."""
-    odds = np.where(is_said, _sum(features, SAID, SAID_ODDS), _sum(features, PROSE, PROSE_ODDS))
+    if is_said.all():
+        odds = _sum(features, SAID, SAID_ODDS)
+    elif not is_said.any():
+        odds = _sum(features, PROSE, PROSE_ODDS)
+    else:
+        odds = np.where(is_said, _sum(features, SAID, SAID_ODDS), _sum(features, PROSE, PROSE_ODDS))
     return 1.0 / (1.0 + np.exp(-odds / SOFTNESS))
 
 

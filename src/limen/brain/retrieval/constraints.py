@@ -13,6 +13,7 @@ from limen.brain.index.columns import speaker_key
 from limen.brain.index.ports import IndexView, StoredPassage
 from limen.brain.retrieval.phrases import WORD, holds
 from limen.brain.retrieval.query import Atom, Query
+from limen.brain.wordforms import BASES
 
 __all__ = ["Constraints", "constrain", "is_said_by", "prefix_terms"]
 
@@ -68,6 +69,8 @@ def prefix_terms(view: IndexView, prefix: str, limit: int) -> Sequence[str]:
     beginnings = [prefix.casefold(), *terms_of(prefix)]
     # What the stemmer cut off may be what the prefix ends with.
     beginnings += [prefix.casefold()[:-cut] for cut in range(1, _STEM_CUT + 1) if len(prefix) - cut >= _STEM_CUT]
+    if len(prefix) >= _STEM_CUT:
+        beginnings += [term for form in BASES if form.startswith(prefix.casefold()) for term in terms_of(form)]
     found = [*view.terms_with_prefix(prefix.casefold(), limit), *beginnings]
     return tuple(dict.fromkeys(found))
 

@@ -77,14 +77,15 @@ def describe(view: IndexView, asked: Asked, candidates: I32) -> Features:
 def compare(view: IndexView, vector: "F32 | None", candidates: I32) -> Features:
     """How near each candidate, what surrounds it and its document are in meaning."""
     if vector is None:
-        names = ("meaning", "meaning before", "meaning after", "meaning of document")
+        names = ("meaning", "meaning squared", "meaning before", "meaning after", "meaning of document")
         return dict.fromkeys(names, np.zeros(len(candidates), dtype=np.float32))
     around = Neighbourhood(view.columns, candidates, _OFFSETS_IN_MEANING)
-    vectors = np.zeros((len(around.every) + 1, len(vector)), dtype=np.float32)
-    vectors[1:] = view.vectors(around.every.astype(np.int32))
-    alike = _dots(vectors, vector)
+    vectors = view.vectors(around.every.astype(np.int32))
+    alike = _from_one(_dots(vectors, vector))
+    own = alike[around.at[0]]
     return {
-        "meaning": alike[around.at[0]],
+        "meaning": own,
+        "meaning squared": np.square(np.maximum(own, np.float32(0))),
         "meaning before": alike[around.at[1]] + alike[around.at[2]],
         "meaning after": alike[around.at[-1]] + alike[around.at[-2]],
         "meaning of document": by_document(_in_window(vectors, alike, around), around.document),
@@ -94,24 +95,43 @@ def compare(view: IndexView, vector: "F32 | None", candidates: I32) -> Features:
 def _in_window(vectors: F32, alike: F32, around: Neighbourhood) -> F32:
     """The cosine of a passage together with half of each neighbour."""
     own, before, after = (around.at[offset] for offset in (0, 1, -1))
-    window = vectors[own] + (vectors[before] + vectors[after]) * np.float32(0.5)
-    lengths = np.sqrt(np.einsum("ij,ij->i", window, window))
+    # The square of a sum's length, out of products of neighbours: cheaper than making the sums.
+    squares, next_one, next_but_one = (_from_one(_products(vectors, step)) for step in (0, 1, 2))
+    beyond = next_one[own] + next_but_one[before] * np.float32(0.5)
+    beyond[after == 0] = 0
+    beside = (squares[before] + squares[after]) * np.float32(0.25)
+    lengths = np.sqrt(np.maximum(squares[own] + beside + next_one[before] + beyond, np.float32(1e-12)))
     dots = alike[own] + (alike[before] + alike[after]) * np.float32(0.5)
-    return dots / np.maximum(lengths, np.float32(1e-6))
+    return (dots / lengths).astype(np.float32, copy=False)
+
+
+def _products(vectors: F32, step: int) -> F32:
+    """The product of each row with the one so many rows on; 0 for the last."""
+    found = np.zeros(len(vectors), dtype=np.float32)
+    upto = max(len(vectors) - step, 0)
+    found[:upto] = np.einsum("ij,ij->i", vectors[:upto], vectors[step:])
+    return found
+
+
+def _from_one(values: F32) -> F32:
+    """The values as a table in which place 0 stands for nobody."""
+    return np.concatenate((np.zeros(1, dtype=np.float32), values))
 
 
 def _of_words(columns: Columns, lexicon: Lexicon, around: Neighbourhood) -> Features:
     total = float(lexicon.weights.sum())
     if not total:
-        names = ("own", "coverage", "document", *map(near, OFFSETS))
+        names = ("own", "coverage", "document", "spread", *map(near, OFFSETS))
         return dict.fromkeys(names, np.zeros(len(around.candidates), dtype=np.float32))
     weights = lexicon.weights / np.float32(total)
     strength = _strength(columns, lexicon, around)
     have = strength[:, around.at[0]]
+    having = around.in_documents(lexicon.postings)
     found: dict[str, F32] = {
         "own": _dots(have.T, weights),
         "coverage": _dots((have > 0).T.astype(np.float32), weights),
-        "document": _dots(around.in_documents(lexicon.postings), weights),
+        "document": _dots((having > 0).astype(np.float32), weights),
+        "spread": _dots(np.log1p(having), weights),
     }
     for offset in OFFSETS:
         there = strength[:, around.at[offset]]

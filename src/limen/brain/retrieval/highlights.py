@@ -1,9 +1,10 @@
 """Where a passage matches: the spans of its words, the words of the question they answer, and a snippet around them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import ascii_lowercase
 from typing import NamedTuple
 
-from limen.brain.analysis import spans_of, terms_of
+from limen.brain.analysis import forms_of, spans_of, terms_of
 from limen.brain.retrieval.phrases import WORD, places
 from limen.brain.retrieval.query import Atom
 
@@ -33,6 +34,7 @@ class Marker:
         self._exact = exact
         instead = respelled or {}
         self._word_of = {instead.get(term, term): word for word in reversed(words) for term in terms_of(word)}
+        self._beginnings = frozenset(shape for term in self._word_of for shape in _beginnings(term))
 
     def mark(self, text: str) -> Marks:
         """What of the question is in this text, and where."""
@@ -46,12 +48,27 @@ class Marker:
                 yield start, end, atom.text if atom.kind == "phrase" else f"{atom.text}*"
 
     def _by_term(self, text: str) -> Iterator[tuple[int, int, str]]:
+        beginnings = self._beginnings
         for found in WORD.finditer(text):
-            # Few words match, and only those are looked at more closely.
-            if not self._word_of.keys().isdisjoint(terms_of(found.group())):
-                for term, start, end in spans_of(found.group()):
+            word = found[0]
+            # Few words match, and only those are looked at more closely. A plain word has one term.
+            if word[:2] not in beginnings and word.isalpha() and word.isascii() and word[1:].islower():
+                continue
+            if not self._word_of.keys().isdisjoint(terms_of(word)):
+                for term, start, end in spans_of(word):
                     if term in self._word_of:
                         yield found.start() + start, found.start() + end, self._word_of[term]
+
+
+def _beginnings(term: str) -> Iterator[str]:
+    """How a plain word of this term may begin: a stemmer leaves two letters alone, but makes `die` of `dying`."""
+    second_letters = "yi" if term[1:2] in {"y", "i"} else term[1:2] or ascii_lowercase
+    for second in second_letters:
+        yield term[0] + second
+        yield term[0].upper() + second
+    for form in forms_of(term):
+        yield form[:2]
+        yield form[:2].capitalize()
 
 
 def snippet(text: str, spans: Sequence[CharSpan], chars: int = SNIPPET_CHARS) -> CharSpan:

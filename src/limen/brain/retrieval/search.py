@@ -4,7 +4,6 @@ Filters and constraints hold on every leg, because what lies outside them is mas
 """
 
 from collections.abc import Mapping, Sequence
-from math import fsum
 
 from limen.brain.analysis import terms_of
 from limen.brain.arrays import F32
@@ -31,8 +30,6 @@ MOST_TERMS = 64
 """A question of more terms is searched by those that are likely to be the rarest."""
 MOST_PREFIX_WORDS = 8
 """So many of the words that begin as asked take part in the ranking."""
-NEXT_PASSAGE = 0.3
-"""How much each further passage of a document counts for it, compared with the one before."""
 RELEVANT = 0.2
 """A hit with this share of the best score may go before it for being newer."""
 _DAY_MS = 86_400_000
@@ -141,25 +138,17 @@ def _understood(request: SearchRequest) -> Asked:
 def _hits(asked: Asked, found: Sequence[Found], respelled: Mapping[str, str]) -> Sequence[Hit]:
     ordered = _sorted(found, asked.request.sort)
     if asked.request.collapse:
-        ordered = _collapsed(ordered, by_score=asked.request.sort == "relevance")
+        ordered = _collapsed(ordered)
     marker = Marker(asked.query.words, (*asked.query.phrases, *asked.query.prefixes), respelled)
     return [_hit(asked, one, marker) for one in ordered[: asked.request.limit]]
 
 
-def _collapsed(found: Sequence[Found], *, by_score: bool) -> Sequence[Found]:
-    """The best passage of each document; a document with several good ones goes before one with a single one."""
-    of_document: dict[str, list[Found]] = {}
+def _collapsed(found: Sequence[Found]) -> Sequence[Found]:
+    """The best passage of each document. More of them do not lift it: in talks, that was measured to mislead."""
+    first: dict[str, Found] = {}
     for one in found:
-        of_document.setdefault(one.passage.document_id, []).append(one)
-    best = [ones[0] for ones in of_document.values()]
-    if not by_score:
-        return best
-
-    def worth(one: Found) -> float:
-        scores = sorted((other.score for other in of_document[one.passage.document_id]), reverse=True)
-        return fsum(score * NEXT_PASSAGE**place for place, score in enumerate(scores))
-
-    return sorted(best, key=worth, reverse=True)
+        first.setdefault(one.passage.document_id, one)
+    return list(first.values())
 
 
 def _sorted(found: Sequence[Found], sort: Sort) -> Sequence[Found]:

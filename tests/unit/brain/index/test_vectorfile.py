@@ -33,6 +33,31 @@ def test_rows_come_back_by_their_numbers(path: Path) -> None:
     assert not found[[1, 3]].any()
 
 
+def test_rows_come_back_in_any_order_from_far_apart_and_more_than_once(path: Path) -> None:
+    file, rows = VectorFile(path, 10), some_rows(300)
+    file.write(5, rows)
+    wanted = [304, 5, 6, 7, 250, 5, 1_000_000, 30, 29, 120]
+    for _ in range(2):
+        found, there = file.read(wanted)
+        assert there.tolist() == [number < 305 for number in wanted]
+        assert np.array_equal(found[there], rows[[number - 5 for number in wanted if number < 305]])
+
+
+def test_rows_whose_numbers_are_far_apart_are_not_taken_for_each_other(path: Path) -> None:
+    file, rows = VectorFile(path, 10), some_rows(2)
+    file.write(3, rows[:1])
+    file.write(3 + (1 << 16), rows[1:])
+    for number, row in ((3, 0), (3 + (1 << 16), 1), (3, 0)):
+        assert np.array_equal(file.read([number])[0][0], rows[row])
+
+
+def test_a_row_that_was_not_there_is_found_once_it_is_written(path: Path) -> None:
+    file, rows = VectorFile(path, 10), some_rows(1)
+    assert not file.read([9])[1].any()
+    VectorFile(path, 10).write(9, rows)
+    assert np.array_equal(file.read([9])[0], rows)
+
+
 def test_a_vector_of_zeros_is_one(path: Path) -> None:
     file = VectorFile(path, 10)
     file.write(3, np.zeros((1, 10), dtype=np.int8))
@@ -42,6 +67,7 @@ def test_a_vector_of_zeros_is_one(path: Path) -> None:
 def test_a_row_may_be_written_again(path: Path) -> None:
     file, rows = VectorFile(path, 10), some_rows(2)
     file.write(1, rows[:1])
+    assert np.array_equal(file.read([1])[0], rows[:1])
     file.write(1, rows[1:])
     file.sync()
     assert np.array_equal(file.read([1])[0], rows[1:])

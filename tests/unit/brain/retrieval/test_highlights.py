@@ -1,11 +1,13 @@
 """What is marked in a passage is what matched, to the character, and a snippet shows it."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limen.brain.analysis import terms_of
 from limen.brain.retrieval.highlights import Marker, snippet
 from limen.brain.retrieval.phrases import holds, places
 from limen.brain.retrieval.query import Atom
@@ -101,3 +103,24 @@ def test_no_text_breaks_the_search_for_a_phrase(text: str, phrase: str) -> None:
     for kind in ("phrase", "prefix"):
         found = list(places(Atom(kind, phrase), text))
         assert all(0 <= start <= end <= len(text) for start, end in found)
+
+
+@given(
+    st.text("abeilsty", min_size=1, max_size=5),
+    st.sampled_from(["", "s", "ed", "ing", "y", "ies", "ied", "ly", "er", "e"]),
+    st.sampled_from(["", "s", "ed", "ing", "y", "ies", "ied", "ly", "er", "e"]),
+    st.sampled_from([str.lower, str.title, str.upper]),
+)
+def test_a_word_is_marked_whenever_it_has_the_term_asked_for(
+    stem: str, one: str, other: str, written: Callable[[str], str]
+) -> None:
+    text = written(stem + other)
+    assert bool(marked(text, stem + one)) == (terms_of(stem + one) == terms_of(text))
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [("die", "Dying"), ("sky", "skies"), ("lie", "lying"), ("o", "oed"), ("go", "Went"), ("eat", "ate")],
+)
+def test_a_word_is_marked_however_its_beginning_changes(asked: str, text: str) -> None:
+    assert marked(text, asked) == [text]

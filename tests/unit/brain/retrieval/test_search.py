@@ -239,6 +239,18 @@ def test_every_passage_is_a_hit_unless_only_the_best_of_each_document_is_wanted(
     assert sorted(hit.path for hit in hits) == ["a.md", "b.md"]
 
 
+def test_a_document_is_as_good_as_its_best_passage() -> None:
+    many = a_page("a.md", *["tea and other drinks that people like to have"] * 9)
+    one = a_page("b.md", "green tea", "something else")
+    assert [hit.path for hit in find("green tea", many, one, collapse=True)] == ["b.md", "a.md"]
+
+
+def test_an_irregular_form_is_found_by_its_word_and_by_its_own_beginning() -> None:
+    pages = (a_page("a.md", "she bought a boat"), a_page("b.md", "he may buy it"))
+    assert {hit.path for hit in find("buy", *pages)} == {"a.md", "b.md"}
+    assert {hit.path for hit in find("boug* AND boat", *pages)} == {"a.md"}
+
+
 def test_a_demand_few_passages_meet_is_met_however_deep_they_lie() -> None:
     page = a_page("a.md", *["tea tea tea"] * 500, "tea with a rare spice", *["tea tea"] * 500)
     assert contents(find("tea AND spice", page)) == {"tea with a rare spice"}
