@@ -1,4 +1,4 @@
-"""The brain campaign in small: a few kills, power cuts, processes at once and full disks."""
+"""The brain campaign in small: a few kills, power cuts, processes at once, full disks and spoilt indexes."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 def campaign(*options: str) -> dict[str, Any]:
     """Run it and read its last line; parts that are not asked for are left out."""
-    parts = {"--kills": "0", "--cuts": "0", "--crowd": "0", "--full": "0"}
+    parts = {"--kills": "0", "--cuts": "0", "--crowd": "0", "--full": "0", "--damages": "0"}
     parts.update(zip(options[::2], options[1::2], strict=True))
     command = [sys.executable, "-m", "tests.campaigns.brain", *[word for part in parts.items() for word in part]]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -50,3 +50,10 @@ def test_a_full_disk_breaks_nothing() -> None:
     figures = campaign("--full", "10")
     assert (figures["full_points"], figures["lost_or_torn"]) == (10, 0)
     assert figures["full_refused"] > 0
+
+
+@requirement("index.damage")
+def test_no_answer_is_wrong_after_the_index_was_spoilt() -> None:
+    figures = campaign("--damages", "8")
+    assert (figures["damage_rounds"], figures["damage_wrong_answers"]) == (8, 0)
+    assert figures["damage_answers"] > 0

@@ -1,10 +1,12 @@
 """A brain leaves as one file and comes back whole; a file that is not what it says leaves no trace."""
 
 import gzip
+import hashlib
 import io
 import subprocess
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -17,6 +19,7 @@ from limen.brain.library import Library
 from limen.brain.parcel import Manifest, PackedFile
 from limen.brain.records import Brain, BrainId, ChangeSet, CommitId, Write
 from limen.brain.transfer import export_brain, import_brain
+from limen.db.sqlite import connect
 from limen.errors import Conflict, FileTooLarge, InvalidArguments, LimenError, Unreadable
 from tests.contract.git_brain import git_environment
 from tests.requirements import requirement
@@ -192,6 +195,47 @@ def test_a_file_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Pat
     _crafted(tmp_path / "bad.tar.gz", Manifest(brain=BRAIN, files=files))
     with pytest.raises(FileTooLarge):
         import_brain(Library(tmp_path / "brains"), tmp_path / "bad.tar.gz")
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("create trigger t after insert on commits begin delete from documents; end", "trigger 't'"),
+        ("create view v as select 1", "view 'v'"),
+        ("create table more (one integer)", "table 'more'"),
+        ("create index i on commits (actor)", "index 'i'"),
+        ("drop index commits_id", "index 'commits_id'"),
+        ("alter table keys rename to kept; create view keys as select * from kept", "'kept'"),
+    ],
+)
+@requirement("brain.transfer")
+def test_a_journal_with_parts_that_are_not_ours_is_refused(
+    library: Library, tmp_path: Path, statement: str, named: str
+) -> None:
+    with closing(connect(library.folder / "notes" / ".limen" / "journal.db", checksummed=True)) as db:
+        db.execute(statement)
+    export_brain(library, "notes", tmp_path / "notes.tar.gz")
+    other = Library(tmp_path / "elsewhere")
+    with pytest.raises(Unreadable, match=named):
+        import_brain(other, tmp_path / "notes.tar.gz")
+    assert other.list() == []
+    assert not list(other.folder.iterdir())
+
+
+@requirement("brain.transfer")
+def test_a_journal_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    data = b"no database" * 1000
+    file = PackedFile("journal.db", len(data), hashlib.sha256(data).hexdigest())
+    at = "2024-01-01T00:00:00.000Z"
+    brain = Brain(id=BrainId("brn_x"), slug="x", name="X", created_at=at, updated_at=at)
+    text = msgspec.json.encode(Manifest(brain=brain, files=[file]))
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in (("manifest.json", text), ("journal.db", data)):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    with pytest.raises(Unreadable, match="journal"):
+        import_brain(Library(tmp_path / "brains"), tmp_path / "x.tar.gz")
 
 
 def _crafted(target: Path, manifest: Manifest, kind: bytes = tarfile.REGTYPE) -> None:

@@ -196,6 +196,61 @@ def test_vectors_that_are_gone_are_noticed(tmp_path: Path, pictures: Sequence[Pi
 
 
 @requirement("index.damage")
+def test_an_index_that_is_emptied_under_its_users_is_made_anew_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index, index.view():
+        put(index, *some_pages(1))
+        os.truncate(path, 0)
+        with closing(SqlitePassageIndex(path, EMBEDDER)) as other:
+            assert other.applied() == 0
+            put(other, *some_pages(1))
+            assert index.applied() == other.applied() == 1
+
+
+@requirement("index.damage")
+def test_a_log_that_is_gone_under_its_users_is_noticed(tmp_path: Path, pictures: Sequence[Picture]) -> None:
+    path = tmp_path / "index.db"
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index, index.view():
+        put(index, *some_pages(1))
+        (tmp_path / "index.db-wal").unlink()
+        assert not answers_are_right(path, pictures)
+
+
+@requirement("index.damage")
+def test_vectors_of_another_time_are_noticed(tmp_path: Path) -> None:
+    path, oracle = tmp_path / "index.db", MemoryPassageIndex(EMBEDDER)
+    put(oracle, a_page("d1", "amber cedar"))
+    put(oracle, a_page("d3", "delta fjord"))
+    with oracle.view() as view:
+        right = picture(view, QUERY)
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index:
+        put(index, a_page("d1", "amber cedar"))
+    before = path.read_bytes()
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index:
+        put(index, a_page("d2", "garnet harbor"))
+    (file,) = tmp_path.glob("*.vectors")
+    vectors = file.read_bytes()
+    path.write_bytes(before)
+    with closing(SqlitePassageIndex(path, EMBEDDER)) as index:
+        put(index, a_page("d3", "delta fjord"))
+    file.write_bytes(vectors)
+    assert not answers_are_right(path, [right] * 3)
+
+
+@requirement("index.damage")
+def test_a_log_of_another_index_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with closing(SqlitePassageIndex(path, None)) as index:
+        put(index, a_page("d1", "amber cedar"))
+        log = path.with_name("index.db-wal").read_bytes()
+        index.clear()
+        put(index, a_page("d3", "delta fjord"))
+    path.with_name("index.db-wal").write_bytes(log)
+    with closing(SqlitePassageIndex(path, None)) as index, pytest.raises(IndexBroken), index.view():
+        pass
+
+
+@requirement("index.damage")
 def test_vectors_of_an_index_that_is_gone_go_too(tmp_path: Path) -> None:
     with closing(SqlitePassageIndex(tmp_path / "index.db", EMBEDDER)) as index:
         put(index, *some_pages(1))

@@ -23,7 +23,7 @@ from limen.brain.ingest.jobs import JobQueue, JobRunner
 from limen.brain.ingest.kinds import As
 from limen.brain.markdown import read_frontmatter, title_of
 from limen.brain.paths import slug_of, tool_path
-from limen.brain.records import Brain, ChangeSet, Commit, DocumentRecord, Facts, IngestReport, Note, Write
+from limen.brain.records import Brain, ChangeSet, Commit, DocumentRecord, Facts, IngestReport, Metadata, Note, Write
 from limen.brain.retrieval.following import Follower
 from limen.brain.retrieval.search import SearchAnswer, Searcher, SearchRequest
 from limen.brain.rules import BrainRules
@@ -88,6 +88,7 @@ class OpenBrain:
         actor: str,
         content_type: str = "",
         trust: Trust = "untrusted",
+        facts: Metadata | None = None,
     ) -> IngestReport:
         """Take in the bytes of a file; a big one is queued.
 
@@ -95,7 +96,15 @@ class OpenBrain:
             FileTooLarge: it is beyond what is taken in.
             Unreadable: no text can be made of it.
         """
-        item = Item(name=name, content=content, origin=origin, as_=as_, content_type=content_type, trust=trust)
+        item = Item(
+            name=name,
+            content=content,
+            origin=origin,
+            as_=as_,
+            content_type=content_type,
+            trust=trust,
+            facts=facts,
+        )
         return await self.run(self.intake.take, item, actor, self.runner.kick)
 
     async def ingest_file(self, path: str, as_: As | None, *, actor: str) -> IngestReport:

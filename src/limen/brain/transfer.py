@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 
 from limen.brain.documents.vault import open_vault
+from limen.brain.documents.verifying import strange_parts
 from limen.brain.git.repository import open_existing, open_repository
 from limen.brain.library import Library, check_slug, refusal
 from limen.brain.parcel import holds_all, open_snapshot
 from limen.brain.parcelfile import read_parcel, write_parcel
 from limen.brain.records import Brain, BrainId
-from limen.errors import Unreadable
+from limen.errors import StoreUnavailable, Unreadable
 from limen.ids import ulid
 
 __all__ = ["export_brain", "import_brain"]
@@ -101,6 +102,7 @@ def _free_identity(library: Library, brain: Brain, slug: str | None) -> Brain:
 
 
 def _check_inside(folder: Path, identity: BrainId) -> None:
+    _check_schema(folder / ".limen" / "journal.db")
     vault = open_vault(folder, identity)
     try:
         # The files are new to this disk; the journal has to learn their times before they are compared.
@@ -112,3 +114,13 @@ def _check_inside(folder: Path, identity: BrainId) -> None:
         vault.close()
     if faults:
         raise Unreadable(f"file: not an export of a brain: {faults[0]}", field="file")
+
+
+def _check_schema(journal: Path) -> None:
+    # Before anything is read or written through it: a trigger would run with the first write.
+    try:
+        strange = strange_parts(journal)
+    except StoreUnavailable as error:
+        raise Unreadable("file: not an export of a brain: its journal cannot be read", field="file") from error
+    if strange:
+        raise Unreadable(f"file: not an export of a brain: in its journal {strange[0]}", field="file")

@@ -107,7 +107,8 @@ _SETUP_PAUSE_S = 0.005
 _CHECKSUMS = "cksmvfs"
 _CHECKSUM_BYTES = 8
 _DAMAGES = frozenset({"CorruptError", "NotADBError", "NotChecksummed"})
-_DAMAGE_CODES = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS})
+# A short read: the file ends before a page that its own log or header promises.
+_DAMAGE_CODES = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ})
 # The write lock is held meanwhile: a slow reader must not stop every writer, the next attempt is never far.
 _CHECKPOINT_PATIENCE_S = 0.005
 

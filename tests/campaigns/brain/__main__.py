@@ -1,7 +1,9 @@
-"""`make campaign-brain`: kills, power cuts, crowds and full disks; nothing that was acknowledged may be lost or torn.
+"""`make campaign-brain`: kills, power cuts, crowds, full disks and spoilt indexes.
 
-Four parts, each with its figures: the writers' process group is killed again and again; the power is cut, on a model
-of a disk (tests/campaigns/brain/cuts.py); many processes write at once; the disk is full at many different points.
+Nothing that was acknowledged may be lost or torn, and no answer may be wrong. Five parts, each with its figures: the
+writers' process group is killed again and again; the power is cut, on a model of a disk
+(tests/campaigns/brain/cuts.py); many processes write at once; the disk is full at many different points; the index is
+spoilt in many ways, also under those who use it.
 """
 
 import argparse
@@ -12,6 +14,7 @@ from random import Random, SystemRandom
 
 from tests.campaigns.brain.crowd import run_crowd
 from tests.campaigns.brain.cuts import run_cuts
+from tests.campaigns.brain.damages import run_damages
 from tests.campaigns.brain.fullness import run_fullness
 from tests.campaigns.brain.kills import run_kills
 from tests.campaigns.brain.tally import Tally
@@ -29,10 +32,13 @@ def run(tally: Tally, rng: Random, chosen: argparse.Namespace) -> bool:
         run_cuts(tally, rng, chosen.cuts)
     if chosen.crowd and not tally.wrong:
         run_crowd(tally, 8, chosen.crowd)
-    if chosen.full and not tally.wrong and not run_fullness(tally, rng, chosen.full):
+    is_whole = not chosen.full or bool(tally.wrong) or run_fullness(tally, rng, chosen.full)
+    if not is_whole:
         print("NOT RUN: full disks need the right to mount a tmpfs; run this as root")
-        return False
-    return True
+    # Last, because it has threads of its own, and processes are forked by the others.
+    if chosen.damages and not tally.wrong:
+        run_damages(tally, rng, chosen.damages)
+    return is_whole
 
 
 def main() -> int:
@@ -42,6 +48,7 @@ def main() -> int:
     options.add_argument("--cuts", type=int, default=300, help="how many power cuts are simulated")
     options.add_argument("--crowd", type=int, default=1000, help="how many writes each of eight processes makes")
     options.add_argument("--full", type=int, default=100, help="at how many points the disk is full")
+    options.add_argument("--damages", type=int, default=300, help="how often the index is spoilt")
     options.add_argument("--no-git", dest="git", action="store_false", help="leave git history out")
     options.add_argument("--seed", type=int, default=None, help="repeat the choices of an earlier run")
     chosen = options.parse_args()

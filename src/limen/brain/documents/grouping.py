@@ -10,10 +10,11 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from limen.brain.documents.chain import Intent
 from limen.brain.documents.document import Deed, Document
 from limen.brain.documents.ground import Ground
 from limen.brain.documents.journal import Placing
-from limen.brain.documents.ledger import Intent, Ledger
+from limen.brain.documents.ledger import Ledger
 from limen.brain.documents.placing import Folder
 from limen.brain.documents.staging import Stage, digest_of, paths_of
 from limen.brain.records import ChangeSet, Commit

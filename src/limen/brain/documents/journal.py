@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from limen.brain.documents.chain import check_content
 from limen.brain.documents.document import Document
 from limen.brain.documents.journalrows import commit_from, document_from, rows_of
 from limen.brain.documents.journalsql import (
@@ -103,14 +104,18 @@ def open_journal_db(path: Path, *, synchronous: bool = True, patience_s: float =
 def refusal(error: StoreUnavailable) -> LimenError:
     """What a failure of the database means for the brain."""
     if is_damaged(error):
-        return JournalBroken(
-            "the brain's journal is damaged: put back .limen/journal.db from a backup, or move the folder .limen away "
-            "and open the brain again to start a new journal from the files",
-            reason=str(error),
-        )
+        return _broken(str(error))
     if error.facts.get("reason") == "FullError":
         return StoreFull("the disk is full: free some space and try again")
     return error
+
+
+def _broken(reason: str) -> JournalBroken:
+    return JournalBroken(
+        "the brain's journal is damaged: put back .limen/journal.db from a backup, or move the folder .limen away "
+        "and open the brain again to start a new journal from the files",
+        reason=reason,
+    )
 
 
 class _View:
@@ -227,9 +232,13 @@ class Journal:
         return None if kind == "deleted" or where != path else Past(checksum, oid)
 
     def content(self, checksum: str) -> bytes | None:
-        """The bytes of this digest, as long as the journal holds them; it does until git has followed."""
+        """The bytes of this digest, as long as the journal holds them; it does until git has followed.
+
+        Raises:
+            JournalBroken: it holds other ones.
+        """
         found = self._one(CONTENT, checksum)
-        return found[0] if found else None
+        return check_content(checksum, found[0]) if found else None
 
     def contents(self) -> Generator[tuple[str, bytes]]:
         """Every content the journal holds."""
@@ -316,6 +325,10 @@ class Journal:
         except StoreUnavailable as error:
             view.close()
             raise refusal(error) from error
+        except UnicodeDecodeError as error:
+            # A page of the log, which has no checksum while it is read: what is there is no text of ours.
+            view.close()
+            raise _broken(str(error)) from error
         if len(self._idle) < MAX_IDLE:
             self._idle.append(view)
         else:

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from limen.brain.documents.chain import Intent, link
 from limen.brain.documents.document import Document
 from limen.brain.documents.journalsql import OPERATIONS
 from limen.brain.records import Commit, CommitId, DocumentId, Operation
 from limen.db.sqlite import Connection
+from limen.errors import JournalBroken
 
 __all__ = ["commit_from", "document_from", "rows_of"]
 
@@ -27,8 +29,16 @@ def document_from(row: tuple[Any, ...] | None) -> Document | None:
 
 
 def commit_from(db: Connection, row: tuple[Any, ...]) -> Commit:
-    """A commit with its operations, out of its row."""
+    """A commit with its operations, out of its row.
+
+    Raises:
+        JournalBroken: it is not what was written.
+    """
     seq, commit_id, parent, at, actor, reason, message, author, email, git_sha = row
+    operations = rows_of(db, OPERATIONS, seq)
+    intent = Intent(actor=actor, reason=reason, message=message, author=author, email=email)
+    if link(parent, seq, at, intent, [operation[1:-1] for operation in operations]) != commit_id:
+        raise JournalBroken(f"commit {seq} is not what was written: run `limen brain verify`", seq=seq)
     return Commit(
         seq=seq,
         id=CommitId(commit_id),
@@ -39,7 +49,7 @@ def commit_from(db: Connection, row: tuple[Any, ...]) -> Commit:
         message=message,
         author=author,
         email=email,
-        operations=[_operation_from(found) for found in rows_of(db, OPERATIONS, seq)],
+        operations=[_operation_from(found) for found in operations],
         git_sha=git_sha,
     )
 

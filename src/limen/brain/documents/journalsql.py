@@ -41,10 +41,12 @@ __all__ = [
     "RECORD",
     "RESTAMP",
     "SAME_CONTENT",
+    "SCHEMA",
     "STAMPS",
     "TAKE_DOCUMENT",
     "UNFOLLOWED",
     "UNSETTLED",
+    "VERSION",
     "VERSIONS",
 ]
 
@@ -130,6 +132,9 @@ create table keys (
 """
 
 JOURNAL_STEPS = (_FIRST,)
+
+SCHEMA = "select type, name, tbl_name, sql from sqlite_schema"
+VERSION = "pragma user_version"
 
 HEAD = "select seq, id from head"
 ADVANCE = "update head set seq = ?, id = ? where seq = ? and id = ?"

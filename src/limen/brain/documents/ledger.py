@@ -1,12 +1,11 @@
 """Appends commits to the journal's hash chain, within one transaction of one connection."""
 
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import sha256
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
+from limen.brain.documents.chain import Intent, check_content, link
 from limen.brain.documents.document import Deed, Document
 from limen.brain.documents.journal import Placing
 from limen.brain.documents.journalrows import commit_from, document_from
@@ -32,24 +31,7 @@ from limen.brain.records import Commit, CommitId
 from limen.db.sqlite import Connection, Transaction, Value, transaction
 from limen.errors import JournalBroken
 
-__all__ = ["Intent", "Ledger", "link"]
-
-
-class Intent(Struct, frozen=True, kw_only=True):
-    """Who wants a commit, and why."""
-
-    actor: str
-    reason: str
-    message: str = ""
-    author: str = ""
-    email: str = ""
-
-
-def link(parent: str, seq: int, at: str, intent: Intent, operations: Iterable[Sequence[str | int]]) -> CommitId:
-    """The id of a commit, which vouches for all that is in it and for all before it."""
-    said = (intent.actor, intent.reason, intent.message, intent.author, intent.email)
-    body = msgspec.json.encode([parent, seq, at, *said, list(operations)])
-    return CommitId(sha256(body).hexdigest())
+__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -81,9 +63,13 @@ class Ledger:
         return [path for path, _, _ in self._rows(BENEATH, f"{folder}/", f"{folder}0")]
 
     def content(self, checksum: str) -> bytes | None:
-        """The bytes of this digest, if the journal holds them."""
+        """The bytes of this digest, if the journal holds them.
+
+        Raises:
+            JournalBroken: it holds other ones.
+        """
         found = self._rows(CONTENT, checksum)
-        return found[0][0] if found else None
+        return check_content(checksum, found[0][0]) if found else None
 
     def placing(self, path: str) -> Placing | None:
         """What must lie at a path, as long as that may still be lost."""

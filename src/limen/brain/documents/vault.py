@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Condition
 
+from limen.brain.documents.chain import check_content
 from limen.brain.documents.document import Document
 from limen.brain.documents.gate import Gate, boot_id
 from limen.brain.documents.ground import is_unplaced
@@ -132,7 +133,7 @@ class Vault:
         if content is None:
             content = self._content_in_files(past.checksum)
         if content is None and past.git_oid and self.past is not None:
-            content = self.past(past.git_oid)
+            content = check_content(past.checksum, self.past(past.git_oid))
         if content is None:
             raise NotFound(f"path: what {path} held then is not kept any more", field="path", path=path)
         return content
@@ -346,7 +347,7 @@ class Vault:
         past = self._journal.past(document.path, 2**62)
         if past is None or past.checksum != document.checksum or not past.git_oid or self.past is None:
             return self._content_in_files(document.checksum)
-        return self.past(past.git_oid)
+        return check_content(past.checksum, self.past(past.git_oid))
 
     def _content_in_files(self, checksum: str) -> bytes | None:
         for document in self._journal.with_content(checksum):

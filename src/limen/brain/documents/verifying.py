@@ -1,15 +1,19 @@
 """Holds a brain's journal against itself and against the files, and says what does not fit; mends nothing."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from hashlib import sha256
+from pathlib import Path
 
+from limen.brain.documents.chain import Intent, link
 from limen.brain.documents.ground import is_unplaced
 from limen.brain.documents.journal import Journal
-from limen.brain.documents.ledger import Intent, link
+from limen.brain.documents.journalsql import JOURNAL_STEPS, SCHEMA, VERSION
 from limen.brain.documents.placing import Folder
+from limen.db.sqlite import Translated, connect_memory, connect_readonly
 from limen.errors import JournalBroken
 
-__all__ = ["verify_vault"]
+__all__ = ["strange_parts", "verify_vault"]
 
 MOST_PROBLEMS = 1000
 
@@ -26,6 +30,25 @@ def verify_vault(journal: Journal, folder: Folder) -> Sequence[str]:
         except JournalBroken as error:
             problems.append(str(error))
     return problems
+
+
+def strange_parts(path: Path) -> Sequence[str]:
+    """What a journal from outside has, or lacks, that a journal of ours has not: a trigger or a view is a program.
+
+    Raises:
+        StoreUnavailable: it cannot be read.
+    """
+    with Translated(), closing(connect_readonly(path, checksummed=True, is_unchanging=True)) as db:
+        ((version,),) = db.execute(VERSION)
+        found = set(db.execute(SCHEMA))
+    with closing(connect_memory()) as db:
+        for step in JOURNAL_STEPS[:version]:
+            db.execute(step)
+        ours = set(db.execute(SCHEMA))
+    known = {(kind, name) for kind, name, _, _ in ours}
+    strange = [f"{kind} {name!r:.80} does not belong there" for kind, name, _, _ in sorted(found - ours, key=str)]
+    named = {(kind, name) for kind, name, _, _ in found}
+    return [*strange, *(f"{kind} {name!r} is missing" for kind, name in sorted(known - named))]
 
 
 def _chain(journal: Journal) -> Iterator[str]:

@@ -8,14 +8,15 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 from limen.brain.documents.document import Document
-from limen.brain.documents.gate import Gate, Held
+from limen.brain.documents.gate import Gate, Held, Left
 from limen.brain.documents.grouping import Errand, Group, NoticeErrand, disk_refusal
 from limen.brain.documents.journal import open_journal_db, refusal
 from limen.brain.documents.ledger import Ledger
+from limen.brain.documents.logend import check_end, count_cut_off, head_in_file
 from limen.brain.documents.placing import Folder
 from limen.brain.documents.recovery import recover
 from limen.brain.records import Append, Write
-from limen.db.sqlite import Connection, close, is_busy
+from limen.db.sqlite import Connection, Translated, close, is_busy, wal_frames
 from limen.errors import LimenError, StoreFull, StoreUnavailable
 
 __all__ = ["Writer"]
@@ -46,6 +47,7 @@ class Writer:
         self._db: Connection | None = None
         self._ledger: Ledger | None = None
         self._is_stopping = False
+        self._is_first = True
         # A disk that never answers must not keep the process from ending, hence a daemon.
         self._thread = Thread(target=self._run, name="brain-writer", daemon=True)
 
@@ -133,7 +135,7 @@ class Writer:
         group.answer()
 
     def _write(self, errands: Sequence[Errand], held: Held) -> Group | None:
-        ledger = self._get_ledger()
+        ledger = self._get_ledger(held.left)
         held.is_done = held.left == "done" and not (self._folder.temps() if not errands else ())
         if not held.is_done:
             held.is_done = recover(ledger, self._folder, held.left)
@@ -154,11 +156,28 @@ class Writer:
             held.is_done = False
         return group
 
-    def _get_ledger(self) -> Ledger:
+    def _get_ledger(self, left: Left) -> Ledger:
         if self._ledger is None:
+            before = head_in_file(self._path)
             self._db = open_journal_db(self._path)
-            self._ledger = Ledger(self._db)
+            ledger = Ledger(self._db)
+            try:
+                with Translated():
+                    check_end(ledger, before)
+            except BaseException:
+                self._close()
+                raise
+            if self._is_first:
+                self._tell_of_cut(self._db, left)
+            self._is_first = False
+            self._ledger = ledger
         return self._ledger
+
+    def _tell_of_cut(self, db: Connection, left: Left) -> None:
+        # After a restart of the machine nobody knows how much of the log was on the disk.
+        lost = 0 if left == "unknown" else count_cut_off(self._path, lambda: wal_frames(db))
+        if lost:
+            log.error("journal's log is damaged: its end is lost, the files are not", extra={"commits": lost})
 
     def _close(self) -> None:
         if self._db is not None:

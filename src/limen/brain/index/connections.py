@@ -12,7 +12,7 @@ from threading import Lock
 
 import msgspec
 
-from limen.brain.index.indexsql import INDEX_STEPS, SETTINGS
+from limen.brain.index.indexsql import INDEX_STEPS, MOVE_LOG, SETTINGS
 from limen.brain.index.state import State, read_state
 from limen.brain.index.vectorfile import VectorFile, vector_file_of
 from limen.db.migrations import migrate
@@ -118,14 +118,21 @@ class Connections:
             return None
         return (found.st_dev, found.st_ino)
 
+    def _has_begun(self) -> bool:
+        # An empty file is one that was cut, or whose maker was killed: whoever has the old one open keeps it locked.
+        try:
+            return os.stat(self._path).st_size > 0
+        except FileNotFoundError:
+            return False
+
     def _made(self) -> Handle:
         with self._held(fcntl.LOCK_SH):
-            if self._file() is not None:
+            if self._has_begun():
                 return self._checked(self._opened())
         with self._held(fcntl.LOCK_EX):
-            if self._file() is None:
+            if not self._has_begun():
                 # Of a database that is gone: those who still use it must not share its memory with the new one.
-                self._unlink("-wal", "-shm")
+                self._unlink("", "-wal", "-shm")
                 self._unlink_vectors()
             return self._opened()
 
@@ -162,9 +169,12 @@ class Connections:
     def _opened(self) -> Handle:
         db = connect(self._path, synchronous="NORMAL", patience_s=_PATIENCE_S, checksummed=True, page_bytes=_PAGE_BYTES)
         try:
-            migrate(db, INDEX_STEPS)
+            seen = migrate(db, INDEX_STEPS)
             with Translated():
                 db.execute(SETTINGS)
+                if 0 < seen < len(INDEX_STEPS):
+                    # It begins anew; what was before must not be taken for what its log has lost.
+                    db.execute(MOVE_LOG)
         except StoreUnavailable:
             close(db)
             raise
@@ -174,12 +184,12 @@ class Connections:
         """See that the log reaches as far as the database it belongs to.
 
         A log that was damaged ends early when it is first read. If its end had been moved into the database already,
-        old pages and new ones would be mixed, each of them sound.
+        old pages and new ones would be mixed, each of them sound. So they would by a log from another time.
         """
         in_file = _state_in_file(self._path)
         with handle.reading as db:
             now = read_state(db)
-        if in_file is not None and (in_file.applied > now.applied or in_file.generation > now.generation):
+        if in_file is not None and not now.is_after(in_file):
             raise IndexBroken("the index has lost the end of its log: it is rebuilt from the documents")
 
     @contextmanager

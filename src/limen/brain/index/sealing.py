@@ -20,14 +20,14 @@ def seal(place: int, data: bytes) -> bytes:
     return _checksum(place, data) + data
 
 
-def open_sealed(place: int, kept: bytes) -> memoryview:
+def open_sealed(place: int, kept: object) -> memoryview:
     """What was sealed for this place.
 
     Raises:
         ValueError: it is something else.
     """
-    data = memoryview(kept)[_SEAL_BYTES:]
-    if kept[:_SEAL_BYTES] != _checksum(place, data):
+    # A page of another table may have come into its place, and then it is not even bytes.
+    if not isinstance(kept, bytes) or kept[:_SEAL_BYTES] != _checksum(place, data := memoryview(kept)[_SEAL_BYTES:]):
         raise ValueError("something kept in the index is not what was kept")
     return data
 
@@ -37,7 +37,7 @@ def seal_value(place: int, value: object) -> bytes:
     return seal(place, _encoder.encode(value))
 
 
-def open_value(place: int, kept: bytes, decoder: "msgspec.msgpack.Decoder[_Value]") -> _Value:
+def open_value(place: int, kept: object, decoder: "msgspec.msgpack.Decoder[_Value]") -> _Value:
     """The value that was sealed for this place.
 
     Raises:

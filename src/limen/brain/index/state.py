@@ -35,7 +35,12 @@ class State(Struct, frozen=True, array_like=True):
     token: bytes = b""
     """Drawn when the database was made: another token is another index. It is not part of what is written."""
 
+    def is_after(self, other: "State") -> bool:
+        """Whether it may be of the same index at the same time or later."""
+        return self.token == other.token and all(getattr(self, name) >= getattr(other, name) for name in _GROWING)
 
+
+_GROWING = ("applied", "generation", "next_document", "next_passage", "next_segment", "deaths", "epoch")
 _decoder = msgspec.msgpack.Decoder(State)
 
 
@@ -49,6 +54,8 @@ def read_state(db: Connection) -> State:
     if row is None:
         raise ValueError("the index has no state")
     token, kept = row
+    if not isinstance(token, bytes):
+        raise ValueError("the index has no token")  # noqa: TRY004 - of what is kept, not of an argument
     state = State() if kept is None else open_value(0, kept, _decoder)
     return msgspec.structs.replace(state, token=token)
 
@@ -73,7 +80,7 @@ def read_dead(db: Connection, state: State, *, after: int = 0) -> list[int]:
     """
     found: list[int] = []
     for position, number, check in db.execute(indexsql.DEAD_AFTER, (after,)):
-        if check != _check(position, number):
+        if not isinstance(number, int) or check != _check(position, number):
             raise ValueError("a dead document is not who it was")
         found.append(number)
     if len(found) != (state.deaths - after if after else state.dead):

@@ -75,7 +75,9 @@ class SqliteIndexView:
         if not len(places) or self._vectors is None:
             return places[:0], np.empty(0, dtype=np.float32)
         rows, found = self._stored(places, self._vectors)
-        cosines = unit(rows) @ (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
+        wanted = (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
+        # Not `@`: for tables this small the threads of a linear algebra library cost more than they save.
+        cosines: F32 = np.einsum("ij,j->i", unit(rows), wanted)
         places, cosines = places[found], cosines[found]
         order = np.lexsort((places, -cosines))[:limit]
         return places[order], cosines[order]
@@ -182,6 +184,9 @@ class SqliteIndexView:
             rows, found = vectors.read(wanted)
             if (expected & ~found).any():
                 raise ValueError("a vector is missing")
+            # Its signs are in the database too: a file from another time is sound in itself, and is not this one.
+            if (expected & (words_of_bits(sign_bits(rows)) != board.bits[:, numbers]).any(axis=0)).any():
+                raise ValueError("a vector is of another time")
         return rows, found
 
     def _column_tests(self, filters: Filters) -> Iterator[Bools]:
