@@ -20,7 +20,8 @@ _OWN_META: Final = frozenset(
     {META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL, "progressToken"}
 )
 """What a caller says to us about itself and its request; an upstream hears ours instead."""
-_OWN_FIELDS: Final = frozenset({"_meta", "name", "uri", "arguments", "ref", "inputResponses", "requestState"})
+_OWN_FIELDS: Final = frozenset({"_meta", "name", "uri", "arguments", "ref", "inputResponses", "requestState", "task"})
+"""What is said in other words to an upstream, or was meant for us: nobody here could fetch a task it began."""
 
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.encode
@@ -28,11 +29,15 @@ _encode = msgspec.json.encode
 
 def outgoing(call: Call, own: Mapping[str, object], meta: Mapping[str, object]) -> bytes:
     """The params of a call: `own` are its fields under the upstream's names, `meta` what is said about it."""
+    params = call.params
+    has_more = b'"_meta"' in params or len(params) > len(call.arguments) + len(call.name) + 40
+    if not has_more and not meta:
+        return _encode(own)
     fields: dict[str, Any] = dict(own)
     said: dict[str, Any] = dict(meta)
-    if b'"_meta"' in call.params or len(call.params) > len(call.arguments) + len(call.name) + 40:
+    if has_more:
         # Something else was sent along: what we do not know is not ours to drop.
-        sent = _decode_fields(call.params)
+        sent = _decode_fields(params)
         fields |= {key: value for key, value in sent.items() if key not in _OWN_FIELDS}
         if "_meta" in sent:
             said |= {key: value for key, value in _decode_fields(sent["_meta"]).items() if key not in _OWN_META}

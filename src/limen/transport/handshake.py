@@ -114,7 +114,14 @@ async def _discover(ask: Ask, profile: ClientProfile, *, is_last_word: bool) -> 
             raise
         log.info("server has no discovery, trying initialize", extra={"reason": str(error)})
         return None
-    versions = msgspec.json.decode(greeting, type=_Discovered).supported_versions
+    try:
+        versions = msgspec.json.decode(greeting, type=_Discovered).supported_versions
+    except msgspec.DecodeError as error:
+        # It answers whatever it is asked, and knows nothing of this.
+        if is_last_word:
+            raise UpstreamError(f"the answer to server/discover is none: {error}", method="server/discover") from None
+        log.info("server's discovery is none, trying initialize", extra={"reason": str(error)})
+        return None
     return Agreement(STATELESS_REVISION, greeting) if STATELESS_REVISION in versions else None
 
 
@@ -140,7 +147,10 @@ def _is_legacy(error: LimenError) -> bool:
 async def _initialize(ask: Ask, profile: ClientProfile) -> Agreement:
     hello = {"protocolVersion": SESSION_REVISION, "capabilities": profile.capabilities, "clientInfo": profile.info}
     greeting = await ask("initialize", msgspec.json.encode(hello))
-    version = msgspec.json.decode(greeting, type=_Initialized).protocol_version
+    try:
+        version = msgspec.json.decode(greeting, type=_Initialized).protocol_version
+    except msgspec.DecodeError as error:
+        raise UpstreamError(f"the answer to initialize is none: {error}", method="initialize") from None
     if version not in TOLERATED_UPSTREAM:
         raise UnsupportedVersion(f"the server wants to speak {version!r}", supported=list(TOLERATED_UPSTREAM))
     return Agreement(version, greeting)

@@ -15,9 +15,9 @@ def call_with(params: dict[str, object]) -> Call:
 
 
 def test_fields_that_the_hub_does_not_know_survive() -> None:
-    call = call_with({"name": "up__do", "arguments": {}, "task": {"ttl": 5}, "_meta": {"com.example/trace": "x"}})
+    call = call_with({"name": "up__do", "arguments": {}, "new": {"ttl": 5}, "_meta": {"com.example/trace": "x"}})
     sent = json.loads(outgoing(call, {"name": "do", "arguments": {}}, {}))
-    assert sent == {"name": "do", "arguments": {}, "task": {"ttl": 5}, "_meta": {"com.example/trace": "x"}}
+    assert sent == {"name": "do", "arguments": {}, "new": {"ttl": 5}, "_meta": {"com.example/trace": "x"}}
 
 
 def test_what_the_caller_said_about_itself_is_not_passed_on() -> None:

@@ -167,6 +167,17 @@ async def test_a_modern_server_that_has_only_sessions_is_given_one() -> None:
     assert (await shake(old_heart))[1]["method"] == "initialize"
 
 
+async def test_a_server_that_answers_anything_with_nothing_is_greeted_the_older_way() -> None:
+    def agreeable(method: str, params: dict[str, Any]) -> Any:
+        return {} if method == "server/discover" else legacy(method, params)
+
+    assert [m["method"] for m in (await shake(agreeable))[:2]] == ["server/discover", "initialize"]
+    with pytest.raises(UpstreamError, match="server/discover"):
+        await shake(agreeable, revisions=["2026-07-28"])
+    with pytest.raises(UpstreamError, match="initialize"):
+        await shake(lambda method, params: {}, revisions=["2025-11-25"])
+
+
 async def test_a_discovery_that_lists_only_older_revisions_leads_to_initialize() -> None:
     def listed(method: str, params: dict[str, Any]) -> Any:
         return {"supportedVersions": ["2025-11-25"]} if method == "server/discover" else legacy(method, params)
