@@ -21,7 +21,7 @@ from limen.calls.call import (
     Tier,
 )
 from limen.calls.changes import ChangeFeed
-from limen.calls.pipeline import Pipeline
+from limen.calls.pipeline import Forward, Pipeline
 from limen.calls.ports import Approver, Audit, Policy, Provider
 from limen.errors import AuditUnavailable, MissingClientCapability
 from limen.ids import new_call_id
@@ -227,12 +227,13 @@ def a_house(
     versions: tuple[Revision, ...] = SERVED,
     limits: FrameLimits = DEFAULT_LIMITS,
     ask_timeout_s: float = 5.0,
+    forwards: Mapping[str, Forward] | None = None,
 ) -> House:
     """A house that allows everything, keeps its trail in memory, and serves what it is given."""
     trail = Trail()
     feed = changes or ChangeFeed()
     served = list((providers or {}).values())
-    pipeline = Pipeline(served, policy or RuleBook(), approver or Person(), audit or trail)
+    pipeline = Pipeline(served, policy or RuleBook(), approver or Person(), audit or trail, forwards=forwards or {})
     surface = Surface(pipeline, feed, Seal(SEAL_KEY), versions, limits, ask_timeout_s=ask_timeout_s)
     return House(pipeline, trail, feed, surface)
 

@@ -43,10 +43,13 @@ def _commands() -> str:
 def _command_words() -> Iterator[list[str]]:
     yield []
     for name in COMMANDS:
-        yield [name]
-        command: Any = load_command(name)
-        for inner in getattr(command, "commands", {}):
-            yield [name, inner]
+        yield from _words_below([name], load_command(name))
+
+
+def _words_below(words: list[str], command: Any) -> Iterator[list[str]]:
+    yield words
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _words_below([*words, name], inner)
 
 
 def _help(words: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from limen.config.paths import Paths
 from limen.errors import ConfigInvalid
 from limen.gateway.access import GatewayAccess, open_gateway_access
 from limen.gateway.options import GatewayOptions
+from limen.gateway.shelf import Shelf, ShelfLimits, open_shelf
 from limen.governance.approvals import NoApprover
 from limen.governance.audit import AuditTrail, open_audit
 from limen.governance.policy import LOCAL_ROLE, LocalPolicy
@@ -34,6 +35,7 @@ from limen.toolsets.operations import LaterOperations, Operations
 
 if TYPE_CHECKING:
     from limen.gateway.gateway import Gateway
+    from limen.toolsets.finding import Finding
 
 __all__ = ["Limen", "open_limen"]
 
@@ -66,8 +68,11 @@ class Limen(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, None]:
+async def open_limen(settings: Settings, paths: Paths, *, for_clients: bool = True) -> AsyncGenerator[Limen, None]:
     """Open the hub's state and put its parts together.
+
+    What spares a client's context is left out of a hub that is not `for_clients`: a command sees every tool and gets
+    every result whole.
 
     Raises:
         ConfigInvalid: a toolset is named that nobody brings.
@@ -79,11 +84,17 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         open_access(paths.data_dir / "brains", _brain_rules(settings)) as brains,
         AsyncExitStack() as stack,
     ):
-        providers: list[Provider] = [_open_toolset(name, changes, brains) for name in settings.toolsets]
-        options = _gateway_options(settings, paths, changes, tuple(providers))
+        own: list[Provider] = [_open_toolset(name, changes, brains) for name in settings.toolsets]
+        shelf = await stack.enter_async_context(_open_shelf(settings, paths)) if for_clients else None
+        finding = _finding(settings) if for_clients else None
+        own += [finding.toolset] if finding is not None else []
+        own += [shelf] if shelf is not None else []
+        options = _gateway_options(settings, paths, changes, tuple(own), shelf)
         upstreams = await stack.enter_async_context(open_gateway_access(settings.servers, options))
-        providers += [upstreams, *_operations(brains)]
-        pipeline = Pipeline(providers, LocalPolicy(), NoApprover(), audit)
+        shown: Provider = upstreams if finding is None else finding.cover(upstreams)
+        providers = [*own, shown, *_operations(brains)]
+        forwards = {} if finding is None else finding.forwards
+        pipeline = Pipeline(providers, LocalPolicy(), NoApprover(), audit, forwards=forwards)
         surface = Surface(
             pipeline,
             changes,
@@ -97,7 +108,21 @@ async def open_limen(settings: Settings, paths: Paths) -> AsyncGenerator[Limen, 
         yield Limen(settings, paths, pipeline, changes, surface, audit, brains, upstreams, local, owner)
 
 
-def _gateway_options(settings: Settings, paths: Paths, changes: ChangeFeed, own: Sequence[Provider]) -> GatewayOptions:
+def _open_shelf(settings: Settings, paths: Paths) -> AbstractAsyncContextManager[Shelf]:
+    return open_shelf(paths.cache_dir / "results", ShelfLimits(result_bytes=settings.limits.result_bytes))
+
+
+def _finding(settings: Settings) -> "Finding | None":
+    if settings.expose.mode == "all":
+        return None
+    from limen.toolsets.finding import Finding  # noqa: PLC0415 - see limen.brain.access
+
+    return Finding(settings.expose.favourites, settings.memory.embedder)
+
+
+def _gateway_options(
+    settings: Settings, paths: Paths, changes: ChangeFeed, own: Sequence[Provider], shelf: Shelf | None
+) -> GatewayOptions:
     return GatewayOptions(
         cache_dir=paths.cache_dir / "definitions",
         credentials_dir=paths.state_dir / "oauth",
@@ -105,6 +130,7 @@ def _gateway_options(settings: Settings, paths: Paths, changes: ChangeFeed, own:
         roots=settings.allowed_file_roots,
         changes=changes,
         is_taken=lambda kind, name: any(provider.find(kind, name) is not None for provider in own),
+        shelf=shelf,
     )
 
 

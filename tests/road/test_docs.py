@@ -5,14 +5,24 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from limen.cli.init import first_settings
 from tests.environment import ROOT, Home
 from tests.requirements import requirement
 
-PAGES = ["README.md", "docs/guides/clients.md", "docs/guides/audit.md", "docs/guides/memory.md", "docs/guides/rest.md"]
+PAGES = [
+    "README.md",
+    "docs/guides/clients.md",
+    "docs/guides/audit.md",
+    "docs/guides/memory.md",
+    "docs/guides/rest.md",
+    "docs/guides/servers.md",
+]
+SERVERS = ("call ", "mcp ")
 MEMORY = ("remember", "search", "recall", "ingest", "brain")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -72,6 +82,13 @@ def remember_something(home: Home, limen_bin: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
+def have_servers(home: Home) -> None:
+    """Leave the servers that the documents speak of: what `limen init` writes, switched on, and one more."""
+    settings = first_settings(sys.executable).replace("enabled: false", "enabled: true")
+    settings += "\n  docs: {url: http://127.0.0.1:9/mcp, enabled: false}\n"
+    (home.path / "limen.yaml").write_text(settings, encoding="utf-8")
+
+
 @requirement("docs.examples-run")
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line not in MAKE | FOREIGN | ENDLESS])
@@ -79,6 +96,10 @@ def test_a_command_of_the_documents_runs(command: str, home: Home, limen_bin: Pa
     make_a_call(home, limen_bin)
     if command.partition(" ")[2].startswith(MEMORY):
         remember_something(home, limen_bin)
+    if command.partition(" ")[2].startswith(SERVERS):
+        have_servers(home)
+    if command.startswith("limen mcp add docs"):
+        run("limen mcp remove docs", home, limen_bin)
     if command == "limen brain restore side":
         run("limen brain delete side", home, limen_bin)
     if command.startswith("limen brain create"):

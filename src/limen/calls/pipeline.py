@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import assert_never
 
 from msgspec import Struct, field
@@ -26,7 +26,7 @@ from limen.calls.ports import Approver, Audit, Policy, Provider
 from limen.clock import monotonic
 from limen.errors import AuditUnavailable, AuthRequired, Denied, LimenError, NotFound, ResourceNotFound
 
-__all__ = ["Pipeline"]
+__all__ = ["Forward", "Pipeline", "is_exposed"]
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ class Pipeline(Struct, frozen=True):
     approver: Approver
     audit: Audit
     meter: Meter = field(default_factory=Meter)
+    forwards: Mapping[str, "Forward"] = {}
+    """Names under which a call stands for another one, which takes its place before anything is decided."""
 
     async def list(self, kind: Kind, caller: Caller) -> list[Capability]:
         """What this caller may use, in a fixed order."""
@@ -83,6 +85,8 @@ class Pipeline(Struct, frozen=True):
         try:
             if not call.caller.subject:
                 raise AuthRequired("this call has no identity")  # noqa: TRY301 - the refusal is recorded below
+            if call.name in self.forwards:
+                call = self.forwards[call.name](self, call)
             provider, capability = self.find(call.kind, call.name, call.caller)
             decision = self.policy.decide(call, capability)
             rule = decision.rule if type(decision) is Allow else await self._admit(call, capability, decision)
@@ -131,6 +135,9 @@ class Pipeline(Struct, frozen=True):
                 await _outlive(durable)
         except (AuditUnavailable, TimeoutError) as error:
             _log_loss("audit outcome lost", call, error)
+
+
+Forward = Callable[[Pipeline, Call], Call]
 
 
 def _log_loss(message: str, call: Call, error: Exception) -> None:

@@ -47,7 +47,7 @@ async def open_road(invocation: Invocation) -> AsyncGenerator[Road, None]:
     """Open the hub as the settings say, for as long as the command runs."""
     loaded = load_settings(invocation)
     tell_problems(invocation, loaded)
-    async with open_limen(loaded.settings, loaded.paths) as limen:
+    async with open_limen(loaded.settings, loaded.paths, for_clients=False) as limen:
         yield Road(limen)
 
 

@@ -67,9 +67,9 @@ def first_settings(python: str) -> str:
 
 @app.command(epilog=example("limen init", "limen init --config ./limen.yaml"))
 def init(context: typer.Context, config: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Write a commented settings file, with a sample server that is switched off.
+    """Write a commented settings file, with a sample server.
 
-    A file that is there already is left as it is.
+    The sample is switched off. A file that is there already is left as it is.
     """
     invocation = begin(context, config, as_json)
     loaded = read_settings(invocation)

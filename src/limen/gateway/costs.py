@@ -11,10 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["SEARCH_MODE_TOKENS", "definition_tokens", "estimate_tokens"]
-
-SEARCH_MODE_TOKENS: Final = 300
-"""About what `find_tools` and `call_tool` cost, which a client sees instead of everything else."""
+__all__ = ["definition_tokens", "estimate_tokens"]
 
 _SHOWN: Final = ("name", "description", "inputSchema")
 """What clients hand on to their model of a tool."""

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -85,6 +85,7 @@ class Gateway:
     def __init__(self, options: GatewayOptions) -> None:
         self._options = options
         self._changes = options.changes
+        self._changes.on_abandoned = self._on_abandoned
         self._catalog = Catalog(options.is_taken)
         self._parking = Parking()
         self._upstreams: dict[str, Upstream] = {}
@@ -119,7 +120,10 @@ class Gateway:
         self._announce(changed)
 
     def _leave(self, upstream: Upstream) -> None:
-        task = asyncio.get_running_loop().create_task(upstream.close())
+        self._aside(upstream.close())
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
@@ -182,13 +186,17 @@ class Gateway:
             raise NotFound(f"{call.kind} {call.name!r} is gone", name=call.name)
         if call.method in ("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"):
             return await self._subscribe(call, route)
-        exchange = call.exchange
-        if exchange.state.startswith(TICKET):
-            return _result(call, await self._parking.resume(exchange.state.removeprefix(TICKET), exchange))
+        exchange, shelf = call.exchange, self._options.shelf
         talk = Talk(exchange, f"{call.method} {route.name}")
-        if exchange.is_lasting:
-            return _result(call, await self._converse(call, route, talk))
-        return _result(call, await self._parking.begin(talk, self._converse(call, route, talk)))
+        if exchange.state.startswith(TICKET):
+            payload = await self._parking.resume(exchange.state.removeprefix(TICKET), exchange)
+        elif exchange.is_lasting:
+            payload = await self._converse(call, route, talk)
+        else:
+            payload = await self._parking.begin(talk, self._converse(call, route, talk))
+        if shelf is not None and len(payload) > shelf.limits.result_bytes and call.method == "tools/call":
+            payload = await shelf.shorten(call, capability, payload)
+        return _result(call, payload)
 
     async def _converse(self, call: Call, route: Route, talk: Talk) -> bytes:
         """Ask the upstream, and go on asking as long as it wants to know more first."""
@@ -202,11 +210,12 @@ class Gateway:
         raise UpstreamError(f"{route.upstream.name} wanted input {MOST_ROUNDS} times over", server=route.upstream.name)
 
     async def _request(self, call: Call, route: Route, talk: Talk, more: Mapping[str, object]) -> bytes:
-        own = {**_own_fields(call, route), **more}
+        own = _own_fields(call, route)
 
         def build(version: str) -> bytes:
-            meta = envelope(call.exchange, PROFILE.info) if version == STATELESS_REVISION else {}
-            return outgoing(call, own, meta)
+            if version != STATELESS_REVISION:
+                return outgoing(call, own, {})
+            return outgoing(call, {**own, **more}, envelope(call.exchange, PROFILE.info))
 
         upstream = route.upstream
         try:
@@ -220,8 +229,7 @@ class Gateway:
 
     async def _answered(self, talk: Talk, turn: Round) -> dict[str, object]:
         questions = {
-            key: Question(asked.method, msgspec.json.decode(asked.params))
-            for key, asked in (turn.input_requests or {}).items()
+            key: talk.question(asked.method, bytes(asked.params)) for key, asked in (turn.input_requests or {}).items()
         }
         state = None if isinstance(turn.request_state, msgspec.UnsetType) else bytes(turn.request_state).decode()
         more: dict[str, object] = {} if state is None else {"requestState": msgspec.Raw(state.encode())}
@@ -238,7 +246,8 @@ class Gateway:
         """What an upstream asked us to bring back, and the answers that the client has brought for it."""
         state = call.exchange.state
         if not state.startswith(_UPSTREAM_STATE):
-            return {}
+            # Answers to nothing we know of: the upstream may know them, and judges them.
+            return {"inputResponses": call.exchange.answers} if call.exchange.answers else {}
         kept = msgspec.json.decode(state.removeprefix(_UPSTREAM_STATE), type=_Foreign)
         known = {key: msgspec.Raw(self._house.roots) for key in kept.known}
         more: dict[str, object] = {"inputResponses": {**known, **call.exchange.answers}}
@@ -250,12 +259,18 @@ class Gateway:
         return question.method == "roots/list" and not talk.exchange.supports("roots")
 
     async def _subscribe(self, call: Call, route: Route) -> Result:
-        upstream, is_wanted = route.upstream, call.method != "resources/unsubscribe"
-        if upstream.subscribe(route.name, is_wanted=is_wanted):
-            method = "resources/subscribe" if is_wanted else "resources/unsubscribe"
-            talk = Talk(call.exchange, method)
-            await upstream.request(talk, method, lambda _: msgspec.json.encode({"uri": route.name}))
+        # Who no longer wants to hear of it may also just leave; the last one gone is heard of from the feed.
+        if call.method != "resources/unsubscribe":
+            await route.upstream.subscribe(route.name, Talk(call.exchange, "resources/subscribe"))
         return Result(b"{}")
+
+    def _on_abandoned(self, uri: str) -> None:
+        route = self._catalog.find("resource", uri)
+        if route is None:
+            return
+        names = (route.name, self._catalog.exposed_uri_of(route.upstream, route.name))
+        if not any(self._changes.is_followed(name) for name in names):
+            self._aside(route.upstream.unsubscribe(route.name))
 
     def _on_changed(self, upstream: Upstream) -> None:
         if self._upstreams.get(upstream.name) is not upstream:
@@ -266,8 +281,8 @@ class Gateway:
             log.warning("the settings name a tool that its server lacks", extra={"server": upstream.name, "tool": tool})
 
     def _on_updated(self, upstream: Upstream, uri: str) -> None:
-        self._changes.publish(ResourceUpdated(self._catalog.exposed_uri_of(upstream, uri)))
-        self._changes.publish(ResourceUpdated(uri))
+        for name in {uri, self._catalog.exposed_uri_of(upstream, uri)}:
+            self._changes.publish(ResourceUpdated(name))
 
     def _announce(self, kinds: set[ListedKind]) -> None:
         for kind in sorted(kinds):

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from limen.calls.call import Kind
 from limen.calls.changes import ChangeFeed
+from limen.gateway.shelf import Shelf
 
 __all__ = ["GatewayOptions"]
 
@@ -25,3 +26,5 @@ class GatewayOptions(Struct, frozen=True, kw_only=True):
     changes: ChangeFeed
     is_taken: Callable[[Kind, str], bool] = lambda _kind, _name: False
     """Tells names that the hub serves itself."""
+    shelf: Shelf | None = None
+    """Where results go that are too large for a client; without one all are passed on whole."""

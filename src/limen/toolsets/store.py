@@ -143,7 +143,15 @@ class _Store:
     async def upload(self, args: IngestArgs, call: Call) -> IngestReport:
         opened = await (await self._brains.get()).open(args.brain, create=True)
         origin = args.origin or f"upload:{args.name}"
-        return await opened.ingest_bytes(args.name, args.content, args.as_, origin=origin, actor=call.caller.subject)
+        return await opened.ingest_bytes(
+            args.name,
+            args.content,
+            args.as_,
+            origin=origin,
+            actor=call.caller.subject,
+            content_type=args.content_type,
+            facts=args.facts,
+        )
 
     async def get_job(self, args: JobArgs, call: Call) -> Job:
         opened = await (await self._brains.get()).open(args.brain)

@@ -184,6 +184,10 @@ class IngestArgs(BrainArgs, frozen=True, kw_only=True):
     as_: Format | None = field(default=None, name="as")
     origin: str = ""
     """Where it came from; its name when left out."""
+    content_type: str = ""
+    """As its sender declares it."""
+    facts: Metadata = {}
+    """What else is to be kept about it."""
 
 
 class JobArgs(BrainArgs, frozen=True, kw_only=True):

@@ -117,3 +117,13 @@ def test_what_is_drawn_is_as_wide_as_the_terminal(columns: str, width: int) -> N
     made, out, _ = output(env={"COLUMNS": columns})
     made.show(Wide())
     assert out.getvalue() == f"{width} False\n"
+
+
+def test_a_tick_is_replaced_by_the_next_word_and_shown_to_nobody_in_a_pipe() -> None:
+    watched, piped = Terminal(), StringIO()
+    made = Output({"COLUMNS": "20"}, stdout=StringIO(), stderr=watched)
+    made.tick("half\x1b done, and much more to say")
+    made.say("done")
+    assert watched.getvalue() == "\r\x1b[Khalf\\x1b done, and \r\x1b[Kdone\n"
+    Output({}, stdout=StringIO(), stderr=piped).tick("half")
+    assert piped.getvalue() == ""

@@ -9,8 +9,13 @@ from limen.cli.root import COMMANDS, load_command
 
 
 def leaves(name: str) -> list[Any]:
-    command = load_command(name)
-    return list(getattr(command, "commands", {}).values()) or [command]
+    waiting, found = [load_command(name)], list[Any]()
+    while waiting:
+        command = waiting.pop()
+        inner = list(getattr(command, "commands", {}).values())
+        waiting += inner
+        found += [] if inner else [command]
+    return found
 
 
 @pytest.mark.parametrize("name", COMMANDS)

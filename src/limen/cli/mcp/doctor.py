@@ -54,7 +54,7 @@ def doctor(
 
 
 async def _examine(invocation: Invocation, server: str | None, timeout_s: float) -> dict[str, list[Finding]]:
-    async with open_hub(invocation, tells=False) as hub:
+    async with open_hub(invocation, tells_servers=False) as hub:
         names = server_names(hub.loaded)
         if server is not None and server not in names:
             raise NotFound(f"no server {server!r} is configured", fix="limen mcp servers")

@@ -82,7 +82,7 @@ def servers(
 
 
 async def _rows(invocation: Invocation, timeout_s: float | None) -> list[_Row]:
-    async with open_hub(invocation, tells=False) as hub:
+    async with open_hub(invocation, tells_servers=False) as hub:
         if timeout_s is not None and hub.limen.gateway is not None:
             async with asyncio.TaskGroup() as group:
                 for status in hub.gateway.status():

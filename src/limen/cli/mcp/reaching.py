@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from limen.app import Limen, open_limen
 from limen.calls.call import Call, Exchange, Kind, Result
@@ -143,12 +144,12 @@ def check_usable(loaded: Loaded, server: str) -> None:
 
 
 @asynccontextmanager
-async def open_hub(invocation: Invocation, *, tells: bool = True) -> AsyncGenerator[Hub]:
-    """The hub as the settings say; `tells` says what is wrong with them first."""
+async def open_hub(invocation: Invocation, *, tells_servers: bool = True) -> AsyncGenerator[Hub]:
+    """The hub as the settings say, and what is wrong with them told; with servers or without."""
     loaded = load_settings(invocation)
-    if tells:
-        tell_problems(invocation, loaded)
-    async with open_limen(loaded.settings, loaded.paths) as limen:
+    told = [problem for problem in loaded.problems if tells_servers or problem.server is None]
+    tell_problems(invocation, structs.replace(loaded, problems=tuple(told)))
+    async with open_limen(loaded.settings, loaded.paths, for_clients=False) as limen:
         yield Hub(invocation, loaded, limen)
 
 

@@ -15,8 +15,9 @@ from limen.cli.parameters import AsJson, ConfigFile, begin
 from limen.cli.printable import printable
 from limen.cli.table import Column, Table
 from limen.errors import LimenError
-from limen.gateway.costs import SEARCH_MODE_TOKENS, definition_tokens
+from limen.gateway.costs import definition_tokens
 from limen.gateway.upstream import Upstream
+from limen.toolsets.finding import Finding
 
 __all__ = ["tokens"]
 
@@ -31,6 +32,8 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class _Report:
     costs: list[dict[str, Any]]
+    searching: int
+    """What a client pays in search mode: for what is Limen's own, the two tools that search, and the favourites."""
     unknown: dict[str, str]
     """Servers that could not be asked, and why."""
 
@@ -51,17 +54,17 @@ def tokens(
     invocation = begin(context, config, as_json)
     report = run_async(_report(invocation, timeout))
     total = sum(row["tokens"] for row in report.costs)
-    saved = max(0, total - SEARCH_MODE_TOKENS)
+    saved = max(0, total - report.searching)
     output = invocation.output
     if output.is_json:
-        search = {"tokens": min(total, SEARCH_MODE_TOKENS), "saved": saved}
+        search = {"tokens": report.searching, "saved": saved}
         output.data({"servers": report.costs, "total": total, "search_mode": search, "unknown": report.unknown})
         return
     output.show(Table(_COLUMNS, report.costs))
     output.say(f"In all about {total:,} tokens in every conversation.")
     if saved:
         share = f"{saved / total:.0%}"
-        output.say(f"Search mode (`expose.mode: search`) would cost about {SEARCH_MODE_TOKENS} and save {share}.")
+        output.say(f"In search mode (`expose.mode: search`) about {report.searching:,}: {share} less.")
     for name, reason in report.unknown.items():
         output.say(f"{output.paint(f'{name}:', 'warn')} {printable(f'not counted: {reason}')}")
 
@@ -73,7 +76,17 @@ async def _report(invocation: Invocation, timeout_s: float) -> _Report:
         for capability in await hub.limen.pipeline.list("tool", hub.limen.local):
             by_source[capability.source].append(capability)
         costs = [_cost(source, found) for source, found in by_source.items()]
-        return _Report(sorted(costs, key=lambda row: -row["tokens"]), unknown)
+        own = sum(row["tokens"] for row in costs if row["server"] not in hub.loaded.settings.servers)
+        costs.sort(key=lambda row: -row["tokens"])
+        return _Report(costs, own + await _search_cost(hub), unknown)
+
+
+async def _search_cost(hub: Hub) -> int:
+    """What stands for the tools of all servers in search mode."""
+    finding = Finding(hub.loaded.settings.expose.favourites, "none")
+    favourites = await finding.cover(hub.limen.upstreams).list("tool")
+    shown = [*await finding.toolset.list("tool"), *favourites]
+    return sum(definition_tokens(tool.definition) for tool in shown)
 
 
 async def _learn(hub: Hub, timeout_s: float) -> dict[str, str]:
