@@ -13,6 +13,7 @@ import pytest
 from limen.errors import FileTooLarge, InvalidArguments, LimenError, NotFound, Unreadable
 from limen.gateway.registry import unpacking
 from limen.gateway.registry.bundles import draft_bundle, open_bundle
+from tests.requirements import requirement
 
 MANIFEST: dict[str, Any] = {
     "manifest_version": "0.3",
@@ -70,6 +71,7 @@ def test_a_program_in_it_stays_one_that_can_be_run(tmp_path: Path) -> None:
     assert os.access(opened.folder / "bin/weather", os.X_OK)
 
 
+@requirement("bundle.confined")
 @pytest.mark.parametrize(
     "name", ["../evil", "a/../../evil", "/etc/evil", "a//b", "a/./b", "C:\\evil", "a\\..\\evil", "a\nb", "C:evil"]
 )
@@ -99,6 +101,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
         bundle.unpack()
 
 
+@requirement("bundle.confined")
 def test_a_bomb_is_stopped_by_what_comes_out_of_it(tmp_path: Path) -> None:
     bundle = open_bundle(a_bundle(tmp_path, files={"bomb": bytes(unpacking.RATIO_FROM + 1)}), tmp_path / "bundles")
     with pytest.raises(FileTooLarge):

@@ -21,6 +21,7 @@ from limen.transport.cli.channel import CliOptions, open_cli
 from limen.transport.client import McpClient, open_client
 from limen.transport.handshake import ClientProfile
 from tests.environment import ROOT
+from tests.requirements import requirement
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(30)]
 
@@ -97,6 +98,7 @@ async def all_have_ended(pids: list[int]) -> bool:
     return all([await asyncio.to_thread(has_ended, pid) for pid in pids])
 
 
+@requirement("program.tools-from-help")
 @pytest.mark.parametrize("revision", SERVED)
 async def test_an_argparse_program_in_either_revision(revision: Revision) -> None:
     async with connected(script("bakery.py", depth=4), (revision,)) as client:
@@ -120,6 +122,7 @@ async def test_an_argparse_program_in_either_revision(revision: Revision) -> Non
         assert not result["isError"]
 
 
+@requirement("program.tools-from-help")
 @pytest.mark.parametrize("words", [(), ("framed",)], ids=["click", "typer"])
 async def test_a_click_program_and_a_typer_program(words: tuple[str, ...]) -> None:
     async with connected(script("garden.py", *words)) as client:
@@ -147,6 +150,7 @@ async def test_a_missing_argument_is_an_error_the_caller_can_mend() -> None:
         assert "soil" in texts(result)[0]
 
 
+@requirement("program.no-shell")
 @pytest.mark.parametrize(
     "words",
     [["; rm -rf /", "$(id)", "`id`", "a\nb", "* ~ | & > <", "'\"\\", "", "ü€"], ["-n", "--help2", "--", "-"]],
@@ -176,6 +180,7 @@ async def test_stdin_is_empty() -> None:
         assert texts(await call(client, "stdin")) == ["0 bytes"]
 
 
+@requirement("program.failure-is-result")
 @both_loops
 async def test_a_failure_is_a_result_with_its_status_and_both_streams() -> None:
     async with connected(script("unruly.py")) as client:
@@ -193,6 +198,7 @@ async def test_an_end_by_signal_is_told() -> None:
         assert texts(result) == ["ended by signal 9\nabout to die"]
 
 
+@requirement("program.output-capped")
 @both_loops
 async def test_fifty_megabytes_are_cut_and_counted() -> None:
     async with connected(script("unruly.py", output_bytes=100_000)) as client:
@@ -224,6 +230,7 @@ async def test_a_daemon_that_holds_the_pipes_open_neither_delays_the_answer_nor_
         assert has_ended(int(texts(result)[0]))
 
 
+@requirement("program.tree-ends")
 @linux_only
 @both_loops
 async def test_at_the_deadline_the_whole_tree_is_gone(told: Path) -> None:
@@ -236,6 +243,7 @@ async def test_at_the_deadline_the_whole_tree_is_gone(told: Path) -> None:
         assert await all_have_ended(pids)
 
 
+@requirement("program.tree-ends")
 @linux_only
 @both_loops
 @pytest.mark.parametrize("revision", SERVED)
@@ -249,6 +257,7 @@ async def test_a_cancelled_call_takes_its_whole_tree_with_it(told: Path, revisio
         assert texts(await call(client, "silent")) == ["(no output)"]
 
 
+@requirement("program.tree-ends")
 @linux_only
 @both_loops
 async def test_closing_the_channel_ends_what_runs(told: Path) -> None:
@@ -338,6 +347,7 @@ def repository(tmp_path: Path, needs: Callable[[str], Path]) -> CliOptions:
     return CliOptions(command="git", env=env, cwd=tmp_path, help="-h", only=("log", "status", "rev-parse"))
 
 
+@requirement("program.tools-from-help")
 async def test_git(repository: CliOptions) -> None:
     async with connected(repository) as client:
         tools = await listed(client)

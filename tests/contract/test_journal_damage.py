@@ -14,6 +14,7 @@ from limen.brain.documents.vault import Vault, open_vault
 from limen.brain.records import Append, BrainId, Change, ChangeSet, Commit, CommitId, Delete, Rename, Write
 from limen.db.sqlite import connect
 from limen.errors import JournalBroken, LimenError, NotFound
+from tests.requirements import requirement
 
 BRAIN = BrainId("b")
 COMMITS = 60
@@ -117,6 +118,7 @@ def is_told(root: Path, past: Past) -> bool:
         return {commit.id for commit in past.commits} <= {commit.id for commit in vault.commits(limit=1000)}
 
 
+@requirement("brain.journal-damage")
 def test_a_brain_that_is_not_damaged_tells_all(
     tmp_path: Path, crashed: tuple[Path, Past], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,6 +128,7 @@ def test_a_brain_that_is_not_damaged_tells_all(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+@requirement("brain.journal-damage")
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_flipped_bits_are_never_told_as_the_past(
@@ -152,6 +155,7 @@ def is_cut_told(caplog: pytest.LogCaptureFixture) -> bool:
     return any("log is damaged" in record.message for record in caplog.records)
 
 
+@requirement("brain.journal-damage")
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_content_that_flips_in_the_log_of_an_open_brain_is_never_given_out(tmp_path: Path) -> None:

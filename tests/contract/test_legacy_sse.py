@@ -15,6 +15,7 @@ from limen.transport.httpendpoint import HttpOptions
 from limen.transport.legacysse import open_legacy_sse
 from limen.transport.process import ChildChannel, ChildCommand, open_child
 from tests.environment import ROOT
+from tests.requirements import requirement
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -43,6 +44,7 @@ async def reach(url: str) -> None:
     raise AssertionError("the server never listened")
 
 
+@requirement("gateway.legacy-sse")
 async def test_a_server_of_the_official_sdk_answers_over_the_older_transport() -> None:
     async with older_server() as (url, child):
         await reach(url)
@@ -76,6 +78,7 @@ async def saying(event: bytes) -> AsyncGenerator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/sse"
 
 
+@requirement("gateway.legacy-sse")
 async def test_frames_are_never_sent_to_another_address_than_the_servers_own() -> None:
     async with saying(b"event: endpoint\ndata: https://elsewhere.example/messages\n\n") as url:
         with pytest.raises(ProtocolError, match="another address"):
@@ -83,6 +86,7 @@ async def test_frames_are_never_sent_to_another_address_than_the_servers_own() -
                 pass
 
 
+@requirement("gateway.legacy-sse")
 async def test_an_address_without_such_a_stream_says_so() -> None:
     with pytest.raises(Unreachable):
         async with open_legacy_sse("http://127.0.0.1:9/sse", OPTIONS):

@@ -15,6 +15,7 @@ from limen.errors import ResourceNotFound
 from limen.gateway.pagedtexts import STEP_CHARS, OwnFolder, PagedText
 from limen.gateway.shelf import Shelf, ShelfLimits, open_shelf
 from tests.house import a_call, a_caller, a_tool
+from tests.requirements import requirement
 
 pytestmark = pytest.mark.anyio
 
@@ -65,6 +66,7 @@ def test_a_page_is_what_stands_there(
     assert kept.size == len(text.encode())
 
 
+@requirement("gateway.large-results")
 @given(text=TEXTS, share=st.floats(0.05, 2.0))
 def test_pages_joined_are_the_whole_text_whatever_the_limit(
     text: str, share: float, tmp_path_factory: pytest.TempPathFactory
@@ -85,6 +87,7 @@ async def test_files_are_for_this_user_only_and_under_random_names(tmp_path: Pat
     assert list(folder.iterdir()) == []
 
 
+@requirement("gateway.large-results-owned")
 async def test_a_result_is_gone_when_its_time_is_over(tmp_path: Path) -> None:
     clock = Clock()
     async with open_shelf(tmp_path, ShelfLimits(result_bytes=1024, stay_s=60), clock) as shelf:
@@ -128,6 +131,7 @@ async def test_a_result_of_another_shape_is_sent_as_it_is(tmp_path: Path, payloa
         assert await shelf.shorten(a_call("t"), TOOL, padded) == padded
 
 
+@requirement("gateway.large-results-owned")
 async def test_another_tenant_of_the_same_name_is_somebody_else(tmp_path: Path) -> None:
     async with open_shelf(tmp_path, ShelfLimits(result_bytes=1024)) as shelf:
         caller = msgspec.structs.replace(a_caller(), tenant="north")
@@ -152,6 +156,7 @@ async def test_a_caller_who_hung_up_leaves_nothing_that_is_not_counted(tmp_path:
                 await asyncio.sleep(0.005)
 
 
+@requirement("gateway.large-results-owned")
 async def test_what_a_dead_process_left_is_removed_at_the_start_and_a_living_ones_is_not(tmp_path: Path) -> None:
     dead = tmp_path / "dead"
     dead.mkdir()

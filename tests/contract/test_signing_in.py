@@ -27,6 +27,7 @@ from limen.transport.client import open_client
 from limen.transport.handshake import ClientProfile
 from limen.transport.http import HttpOptions, open_http
 from tests.contract.processes import run_together
+from tests.requirements import requirement
 from tests.servers.authority import Authority, authority
 from tests.servers.browser import AgreeablePerson
 
@@ -137,6 +138,7 @@ async def test_what_was_saved_lets_the_next_one_in_without_a_person(
     assert len(guarded.authorized) == 1
 
 
+@requirement("oauth.no-person")
 async def test_without_a_person_the_call_fails_and_names_the_command(
     guarded: Authority, alone: Accounts, person: AgreeablePerson
 ) -> None:
@@ -186,6 +188,7 @@ async def test_a_configured_header_with_nothing_in_it_is_passed_over(
     assert guarded.carried[0] == ""
 
 
+@requirement("oauth.one-refresher")
 async def test_many_callers_with_an_ended_token_make_one_refresh(
     guarded: Authority, attended: Accounts, alone: Accounts, store: FileVault
 ) -> None:
@@ -196,6 +199,7 @@ async def test_many_callers_with_an_ended_token_make_one_refresh(
     assert guarded.refreshes[0]["resource"] == guarded.url
 
 
+@requirement("oauth.one-refresher")
 @pytest.mark.slow
 @pytest.mark.parametrize("is_known_to_have_ended", [True, False])
 async def test_twelve_callers_in_several_processes_make_one_refresh_and_load_no_sdk(
@@ -411,6 +415,7 @@ class WaryPerson(AgreeablePerson):
         raise AuthRequired("the person closed the browser")
 
 
+@requirement("oauth.safe-addresses")
 @pytest.mark.parametrize(
     "address",
     [
@@ -431,6 +436,7 @@ async def test_a_person_is_never_sent_to_an_address_of_a_strange_kind(
     assert all(url.startswith((f"{guarded.origin}/authorize?", "https://id.example/")) for url in person.visited)
 
 
+@requirement("oauth.safe-addresses")
 async def test_a_code_is_not_sent_over_plain_http_to_somebody_else(guarded: Authority, attended: Accounts) -> None:
     guarded.token_endpoint = "http://192.0.2.7/token"
     with pytest.raises(AuthRequired, match="not HTTPS"):
@@ -521,6 +527,7 @@ def test_a_browser_elsewhere_is_told_how_to_reach_this_machine() -> None:
     assert forwarding_hint("https://id.example/authorize") == ""
 
 
+@requirement("oauth.secrets")
 async def test_nothing_secret_is_logged(
     guarded: Authority, attended: Accounts, store: FileVault, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -17,6 +17,7 @@ from limen.gateway.oauth.stores import ChosenStore
 from limen.gateway.oauth.tokens import Credential, Registration, Tokens, TokenStore
 from limen.gateway.oauth.vault import FileVault
 from tests.contract.processes import run_together
+from tests.requirements import requirement
 
 SERVER, OTHER = "https://a.example/mcp", "https://b.example/mcp"
 CANARY = "a-token-nobody-may-read"
@@ -143,6 +144,7 @@ def test_two_openings_of_one_store_agree(opened: Open, ring: DictKeyring, tmp_pa
     assert one.find(SERVER) is None
 
 
+@requirement("oauth.secrets")
 def test_the_files_are_for_their_owner_alone_and_show_no_token(tmp_path: Path) -> None:
     folder = tmp_path / "oauth"
     FileVault(folder).put(credential(token=CANARY))

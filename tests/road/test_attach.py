@@ -16,6 +16,7 @@ from limen.transport.client import McpClient, open_client
 from limen.transport.handshake import ClientProfile
 from limen.transport.process import ChildChannel, ChildCommand, open_child
 from tests.environment import Home
+from tests.requirements import requirement
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -69,6 +70,7 @@ def servers_running(hub: ChildChannel) -> int:
     return sum(b"limen.samples.server" in line for line in lines)
 
 
+@requirement("gateway.attach")
 async def test_clients_share_the_servers_of_the_hub_that_runs(home: Home, limen_bin: Path, settings: Path) -> None:
     async with serving(home, limen_bin, settings) as hub:
         mode = (home.path / "run" / "hub.sock").stat().st_mode
@@ -81,6 +83,7 @@ async def test_clients_share_the_servers_of_the_hub_that_runs(home: Home, limen_
             assert servers_running(hub) == 1
 
 
+@requirement("gateway.attach")
 async def test_a_client_that_wants_another_hub_gets_one_of_its_own(home: Home, limen_bin: Path, settings: Path) -> None:
     async with serving(home, limen_bin, settings) as hub:
         for options in (["--no-attach"], ["--tier", "admin"], ["--toolsets", "hub,memory"]):
@@ -89,6 +92,7 @@ async def test_a_client_that_wants_another_hub_gets_one_of_its_own(home: Home, l
                 assert servers_running(hub) == 0
 
 
+@requirement("gateway.attach")
 async def test_a_socket_that_was_left_behind_is_in_nobodys_way(home: Home, limen_bin: Path, settings: Path) -> None:
     async with serving(home, limen_bin, settings) as hub:
         sock = home.path / "run" / "hub.sock"

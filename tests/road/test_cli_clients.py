@@ -15,6 +15,7 @@ from limen.config.foreign.places import CLIENTS, find_places
 from limen.config.syntax import read_plain
 from limen.shapes import is_object
 from tests.environment import Home
+from tests.requirements import requirement
 from tests.road.shell import Done, Shell
 from tests.unit.config.foreign.samples import CLIENTS as SAMPLES
 from tests.unit.config.foreign.samples import SERVERS_JSON, SIDEKICK, Sample
@@ -161,6 +162,7 @@ def test_every_clients_servers_are_found_at_once(desk: Desk) -> None:
     assert all("variable" in problem["message"] for problem in problems)
 
 
+@requirement("client.import-no-secrets")
 def test_secrets_stay_where_they_are(desk: Desk) -> None:
     desk.write("cursor", cursor_file(git={"command": "git-mcp", "env": {"GITHUB_TOKEN": TOKEN}}))
     for done in (desk.run("import", "--dry-run"), desk.show("import", "--dry-run"), desk.run("import", "--yes")):
@@ -238,6 +240,7 @@ def test_imported_programs_are_never_started(desk: Desk) -> None:
     assert not (desk.home / "sprung").exists()
 
 
+@requirement("client.install-undone")
 @pytest.mark.parametrize("name", INSTALLABLE)
 def test_installing_and_uninstalling_leaves_no_trace(desk: Desk, name: str) -> None:
     before = files(desk.home)
@@ -248,6 +251,7 @@ def test_installing_and_uninstalling_leaves_no_trace(desk: Desk, name: str) -> N
     assert sorted(path.name for path in desk.home.iterdir()) == ["bin", "shop"]
 
 
+@requirement("client.install-undone")
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.format)
 def test_a_file_that_nobody_touched_meanwhile_becomes_what_it_was(desk: Desk, sample: Sample) -> None:
     text = sample.text.replace('"limen"', '"other"').replace('"command": "limen"', '"command": "other"')

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.environment import ROOT, Home
+from tests.requirements import requirement
 from tests.road.keyboard import sit_down
 from tests.road.shell import Shell
 
@@ -99,6 +100,7 @@ def test_init_writes_settings_with_a_sample_that_works_once_it_is_switched_on(sh
     assert outcomes(shell) == [("sample__echo", "ok"), ("sample__get_time", "ok")]
 
 
+@requirement("cli.init-untouched")
 def test_init_leaves_a_file_that_is_there_untouched(shell: Shell) -> None:
     file = shell.home.path / "limen.yaml"
     file.write_text("tier: write  # mine\n")
@@ -107,6 +109,7 @@ def test_init_leaves_a_file_that_is_there_untouched(shell: Shell) -> None:
     assert file.read_text() == "tier: write  # mine\n"
 
 
+@requirement("seed003.config")
 def test_the_seed_servers_config_is_imported_and_works_as_written(shell: Shell) -> None:
     script = shell.home.path / "my_mcp_server.py"
     script.write_text(SIDEKICK_SERVER)
@@ -167,6 +170,7 @@ def test_what_cannot_be_called_says_so_by_its_exit_code(library: Shell, words: l
     assert done.error["code"] in ("invalid_arguments", "not_found", "resource_not_found")
 
 
+@requirement("cli.tool-error-exit")
 def test_a_tool_that_fails_exits_5_with_the_whole_result(library: Shell) -> None:
     piped = library.run("call", "library", "fail")
     assert (piped.code, piped.data["isError"]) == (5, True)
@@ -223,6 +227,7 @@ def test_a_resource_becomes_a_document_that_knows_where_it_came_from(library: Sh
     assert (brain / report["path"]).read_text().startswith("# Lighthouse")
 
 
+@requirement("cli.one-bad-server")
 def test_one_bad_server_never_spoils_the_list(shell: Shell) -> None:
     configure(
         shell,
@@ -289,6 +294,7 @@ def test_tokens_tells_what_each_server_costs(library: Shell) -> None:
     assert told["search_mode"]["saved"] == told["total"] - told["search_mode"]["tokens"]
 
 
+@requirement("cli.ask-terminal")
 def test_a_form_is_filled_in_at_the_terminal(library: Shell, limen_bin: Path, home: Home) -> None:
     with sit_down(limen_bin, home, "call", "library", "borrow", "query=x") as person:
         person.wait_for("library asks: Who are you?")
@@ -318,6 +324,7 @@ def test_a_page_is_visited_only_after_a_yes(library: Shell, limen_bin: Path, hom
     assert json.loads(out)["content"][0]["text"] == "{'action': 'decline'}"
 
 
+@requirement("cli.ask-terminal")
 def test_without_a_terminal_a_question_is_refused_clearly(library: Shell) -> None:
     done = library.run("call", "library", "borrow", "query=x")
     assert "nobody is at a terminal to answer" in done.err
@@ -334,6 +341,7 @@ def test_progress_and_messages_are_seen_while_it_works(library: Shell, limen_bin
     assert "aisle" not in library.run("call", "library", "walk").err
 
 
+@requirement("cli.cancel-upstream")
 def test_ctrl_c_takes_the_call_back_from_the_server(library: Shell, limen_bin: Path, home: Home) -> None:
     diary = home.path / "diary"
     with sit_down(limen_bin, home, "call", "library", "slow", "query=x") as person:

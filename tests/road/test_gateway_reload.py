@@ -14,6 +14,7 @@ from limen.transport.client import McpClient, SilentHost, open_client
 from limen.transport.handshake import ClientProfile
 from limen.transport.process import ChildCommand, open_child
 from tests.environment import Home
+from tests.requirements import requirement
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -61,6 +62,7 @@ async def tools(client: McpClient) -> list[str]:
     return [name for name in found if "__" in name]
 
 
+@requirement("gateway.reload")
 async def test_servers_come_and_go_with_the_settings_file(home: Home, limen_bin: Path, tmp_path: Path) -> None:
     settings = tmp_path / "limen.json"
     write(settings, one="a")
@@ -78,6 +80,7 @@ async def test_servers_come_and_go_with_the_settings_file(home: Home, limen_bin:
                 await listener.hear_of_tools()
 
 
+@requirement("gateway.reload")
 async def test_settings_that_cannot_be_read_change_nothing(home: Home, limen_bin: Path, tmp_path: Path) -> None:
     settings = tmp_path / "limen.json"
     write(settings, one="a")

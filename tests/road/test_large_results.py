@@ -10,6 +10,7 @@ import pytest
 from limen.gateway.shelf import Shelf, ShelfLimits, open_shelf
 from tests.environment import Home
 from tests.house import House, a_caller, a_house
+from tests.requirements import requirement
 from tests.road.doors import SESSION, STATELESS, Client, Message, open_client, open_memory
 from tests.road.shell import Shell
 from tests.road.upstreams import a_server, open_threshold
@@ -70,6 +71,7 @@ async def whole(client: Client, uri: str | None) -> str:
     return "".join(pages)
 
 
+@requirement("gateway.large-results")
 async def test_a_long_text_comes_as_its_beginning_and_is_read_in_pages(client: Client) -> None:
     result = await client.call("wordy__write", {"chars": LONG})
     head, said, link = result["content"]
@@ -145,6 +147,7 @@ async def test_other_content_is_read_as_its_json(near: Client) -> None:
     assert json.loads(resource)["resource"] == {"uri": "x://r", "text": letters(30_000)}
 
 
+@requirement("gateway.large-results-owned")
 async def test_somebody_elses_result_is_not_found(house: House, near: Client) -> None:
     uri = link_of(await near.call("wordy__write", {"chars": LONG}))["uri"]
     async with open_memory(house, caller=a_caller("local:somebody-else")) as wire:

@@ -13,6 +13,7 @@ from mcp.client.sse import sse_client
 
 from limen.transport.process import ChildCommand, open_child
 from tests.environment import Home
+from tests.requirements import requirement
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -30,6 +31,7 @@ async def serving(home: Home, limen_bin: Path, *, legacy: bool) -> AsyncGenerato
         yield json.loads(ready)["url"].removesuffix("/mcp")
 
 
+@requirement("gateway.legacy-sse")
 async def test_the_official_client_of_the_older_transport_is_served(home: Home, limen_bin: Path) -> None:
     async with (
         serving(home, limen_bin, legacy=True) as url,
@@ -41,11 +43,13 @@ async def test_the_official_client_of_the_older_transport_is_served(home: Home, 
         assert "search_local_context" in [tool.name for tool in listed.tools]
 
 
+@requirement("gateway.legacy-sse")
 async def test_nobody_is_served_so_unless_the_settings_say_it(home: Home, limen_bin: Path) -> None:
     async with serving(home, limen_bin, legacy=False) as url, httpx2.AsyncClient() as client:
         assert (await client.get(f"{url}/sse")).status_code == 404
 
 
+@requirement("gateway.legacy-sse")
 async def test_a_message_without_an_open_stream_is_refused(home: Home, limen_bin: Path) -> None:
     async with serving(home, limen_bin, legacy=True) as url, httpx2.AsyncClient() as client:
         refused = await client.post(f"{url}/messages?session_id=guessed", json={"jsonrpc": "2.0", "method": "x"})
@@ -53,6 +57,7 @@ async def test_a_message_without_an_open_stream_is_refused(home: Home, limen_bin
         assert refused.json()["error"]["data"]["code"] == "session_not_found"
 
 
+@requirement("gateway.legacy-sse")
 async def test_the_hub_forgets_a_client_that_is_gone(home: Home, limen_bin: Path) -> None:
     async with serving(home, limen_bin, legacy=True) as url, httpx2.AsyncClient() as client:
         async with client.stream("GET", f"{url}/sse") as stream:

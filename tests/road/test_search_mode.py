@@ -18,6 +18,7 @@ from limen.transport.handshake import ClientProfile
 from limen.transport.process import ChildCommand, open_child
 from tests.environment import Home
 from tests.house import a_house
+from tests.requirements import requirement
 from tests.road.doors import SESSION, STATELESS, Client, Message, open_client
 from tests.road.upstreams import a_server, open_threshold
 
@@ -86,6 +87,7 @@ async def by_name(client: Client, tool: str, arguments: Message | None = None, *
     return await client.call("call_tool", {"name": tool, "arguments": arguments or {}}, **params)
 
 
+@requirement("gateway.search-mode")
 async def test_only_the_two_and_the_favourites_are_listed_and_all_can_be_called(front: Front) -> None:
     async with front(
         "frail__e*", "gone__tool", frail=a_server("faults.crashing"), many=a_server("faults.many", "50")
@@ -95,6 +97,7 @@ async def test_only_the_two_and_the_favourites_are_listed_and_all_can_be_called(
         assert (await by_name(client, "many__tool7", {"a": 1}))["content"] == direct["content"]
 
 
+@requirement("gateway.call-tool-road")
 async def test_a_call_through_call_tool_is_decided_and_recorded_as_the_tool_itself(
     front: Front, policy: NoPids
 ) -> None:
@@ -172,6 +175,7 @@ async def test_a_changed_catalog_is_found_at_once(near: Front) -> None:
                 await asyncio.sleep(0.05)
 
 
+@requirement("gateway.call-tool-road")
 async def test_progress_and_questions_reach_whoever_used_call_tool(front: Front) -> None:
     async with front(talker=a_server("faults.talkative")) as client:
         heard = json.loads((await talk(client))["content"][0]["text"])
@@ -185,6 +189,7 @@ async def test_progress_and_questions_reach_whoever_used_call_tool(front: Front)
             }
 
 
+@requirement("gateway.call-tool-road")
 async def test_taking_call_tool_back_stops_the_tool(front: Front) -> None:
     async with front(silent=a_server("faults.silent")) as client:
         # Once each, so that they are known to be quiet and need not wait for a call that says nothing.
@@ -252,6 +257,7 @@ async def a_child(home: Home, limen_bin: Path, settings: Message) -> AsyncGenera
         yield client
 
 
+@requirement("gateway.search-mode")
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 async def test_a_hub_of_a_settings_file_finds_calls_and_cuts(home: Home, limen_bin: Path) -> None:

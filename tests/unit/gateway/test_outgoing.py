@@ -6,6 +6,7 @@ from limen.calls.call import Call, Caller, Subject
 from limen.gateway.outgoing import outgoing
 from limen.ids import new_call_id
 from tests.house import SilentExchange
+from tests.requirements import requirement
 
 
 def call_with(params: dict[str, object]) -> Call:
@@ -14,12 +15,14 @@ def call_with(params: dict[str, object]) -> Call:
     return Call(new_call_id(), "tools/call", "tool", "up__do", arguments, Caller(Subject("me")), SilentExchange(), raw)
 
 
+@requirement("gateway.fields-survive")
 def test_fields_that_the_hub_does_not_know_survive() -> None:
     call = call_with({"name": "up__do", "arguments": {}, "new": {"ttl": 5}, "_meta": {"com.example/trace": "x"}})
     sent = json.loads(outgoing(call, {"name": "do", "arguments": {}}, {}))
     assert sent == {"name": "do", "arguments": {}, "new": {"ttl": 5}, "_meta": {"com.example/trace": "x"}}
 
 
+@requirement("gateway.fields-survive")
 def test_what_the_caller_said_about_itself_is_not_passed_on() -> None:
     meta = {
         "progressToken": 7,

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from limen.gateway.turns import Turns
+from tests.requirements import requirement
 
 pytestmark = pytest.mark.anyio
 
@@ -14,6 +15,7 @@ async def started(turns: Turns, caller: str, log: list[str]) -> None:
     log.append(caller)
 
 
+@requirement("gateway.fair-turns")
 async def test_no_more_than_the_limit_are_inside() -> None:
     turns = Turns(2)
     assert turns.try_enter()
@@ -23,6 +25,7 @@ async def test_no_more_than_the_limit_are_inside() -> None:
     assert turns.try_enter()
 
 
+@requirement("gateway.fair-turns")
 async def test_a_caller_with_many_calls_does_not_hold_up_another_ones_first() -> None:
     turns, log = Turns(1), list[str]()
     await turns.enter("busy")
@@ -37,6 +40,7 @@ async def test_a_caller_with_many_calls_does_not_hold_up_another_ones_first() ->
     assert log.index("rare") == 1
 
 
+@requirement("gateway.fair-turns")
 async def test_who_gives_up_waiting_takes_no_place() -> None:
     turns, log = Turns(1), list[str]()
     await turns.enter("first")
@@ -52,6 +56,7 @@ async def test_who_gives_up_waiting_takes_no_place() -> None:
     assert turns.try_enter()
 
 
+@requirement("gateway.fair-turns")
 async def test_a_place_given_to_one_who_gave_up_in_the_same_moment_is_passed_on() -> None:
     turns, log = Turns(1), list[str]()
     await turns.enter("first")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from limen.models.static import StaticEmbedder
 from limen.toolsets.ranking import ToolRanking, ToolText
+from tests.requirements import requirement
 from tests.unit.toolsets.toolsamples import TOOLS, WISHES
 
 NAMES = list(TOOLS)
@@ -38,6 +39,7 @@ def share(ranking: ToolRanking, wishes: Sequence[tuple[str, str]], most: int) ->
     return sum(wanted in found(ranking, wish, most) for wish, wanted in wishes) / len(wishes)
 
 
+@requirement("gateway.find-tools-quality")
 def test_most_wishes_find_their_tool(full: ToolRanking) -> None:
     # Floors a little below what was measured when they were written: 0.82, 0.94, 0.98.
     assert share(full, WISHES, 1) >= 0.78

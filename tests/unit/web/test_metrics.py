@@ -11,6 +11,7 @@ from limen.errors import AuthRequired
 from limen.ids import new_call_id
 from limen.web.metrics import Gauge, MetricsDoor
 from tests.house import SilentExchange
+from tests.requirements import requirement
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +41,7 @@ async def answered(door: MetricsDoor) -> tuple[int, str]:
     return sent[0]["status"], sent[1]["body"].decode()
 
 
+@requirement("metrics")
 async def test_calls_and_their_durations_are_counted_by_who_served_them() -> None:
     status, text = await answered(MetricsDoor(noted(0.5, 3, 400), lambda: (), lambda _: ME))
     assert status == 200
@@ -52,6 +54,7 @@ async def test_calls_and_their_durations_are_counted_by_who_served_them() -> Non
     assert 'limen_call_duration_seconds_sum{source="files"} 0.403500' in lines
 
 
+@requirement("metrics")
 async def test_a_name_cannot_break_the_format() -> None:
     gauge = Gauge("limen_upstream_tools", "Tools.", [({"server": 'a"b\\c\nd'}, 2)])
     _, text = await answered(MetricsDoor(noted(1, source='x"\n'), lambda: [gauge], lambda _: ME))
@@ -59,6 +62,7 @@ async def test_a_name_cannot_break_the_format() -> None:
     assert 'limen_upstream_tools{server="a\\"b\\\\c\\nd"} 2' in text
 
 
+@requirement("metrics")
 async def test_whoever_may_not_call_the_hub_may_not_count_it_either() -> None:
     def refuse(_: object) -> Caller:
         raise AuthRequired("who are you?")

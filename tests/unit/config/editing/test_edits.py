@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from limen.config.editing.edits import find_entry, put_entries, remove_entry
 from limen.config.syntax import Syntax, read_plain
 from limen.errors import ConfigInvalid
+from tests.requirements import requirement
 from tests.unit.config.foreign.samples import CLIENTS, Sample
 
 LIMEN: dict[str, Any] = {"command": "limen", "args": ["stdio"], "env": {"A_B": "${C}"}, "enabled": True}
@@ -23,6 +24,7 @@ def take(text: str, syntax: Syntax = "json", section: tuple[str, ...] = ("mcpSer
     return remove_entry(text, syntax, section, "limen", "file")
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize("sample", CLIENTS, ids=lambda sample: sample.format)
 def test_in_and_out_again_leaves_every_clients_file_as_it_was(sample: Sample) -> None:
     text = take(sample.text, sample.syntax, sample.section)
@@ -31,6 +33,7 @@ def test_in_and_out_again_leaves_every_clients_file_as_it_was(sample: Sample) ->
     assert take(installed, sample.syntax, sample.section) == text
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize("sample", CLIENTS, ids=lambda sample: sample.format)
 def test_every_line_that_was_there_is_still_there(sample: Sample) -> None:
     text = take(sample.text, sample.syntax, sample.section)
@@ -45,6 +48,7 @@ def _bare(line: str) -> str:
     return line.rstrip(",}")
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -64,6 +68,7 @@ def test_json_keeps_its_layout(before: str, after: str) -> None:
     assert put_entries(before, "json", ("mcpServers",), {"limen": {}}, "file") == after
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -80,6 +85,7 @@ def test_json_keeps_the_comments_around_what_goes(before: str, after: str) -> No
     assert take(before) == after
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -106,11 +112,13 @@ def test_yaml_keeps_its_layout(before: str, after: str) -> None:
     assert put_entries(before, "yaml", ("servers",), {"limen": {"command": "x"}}, "file") == after
 
 
+@requirement("client.edit-safe")
 def test_yaml_of_which_the_only_entry_goes_stays_a_mapping() -> None:
     text = "servers:  # mine\n  limen:\n    command: x\n  # end\n"
     assert take(text, "yaml", ("servers",)) == "servers: {}  # mine\n  # end\n"
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -123,11 +131,13 @@ def test_toml_gets_a_table_at_its_end(before: str, after: str) -> None:
     assert put_entries(before, "toml", ("m",), {"limen": {"command": "x"}}, "file") == after
 
 
+@requirement("client.edit-safe")
 def test_toml_keeps_the_comments_of_the_next_table() -> None:
     text = '[m.limen]\ncommand = "x"\n[m.limen.env]\nA = "b"\n\n# next\n[z]\nq = 1\n'
     assert take(text, "toml", ("m",)) == "# next\n[z]\nq = 1\n"
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("syntax", "text", "expected"),
     [
@@ -140,6 +150,7 @@ def test_an_entry_of_the_same_name_is_replaced(syntax: Syntax, text: str, expect
     assert put_entries(text, syntax, ("m",), {"limen": {"command": "x"}}, "file") == expected
 
 
+@requirement("client.edit-safe")
 @pytest.mark.parametrize(
     ("syntax", "text"),
     [
@@ -163,6 +174,7 @@ def test_what_cannot_be_changed_safely_is_not_changed(syntax: Syntax, text: str)
     assert refused.value.facts["fix"]
 
 
+@requirement("client.edit-safe")
 def test_taking_out_what_is_not_there_changes_nothing() -> None:
     assert take('{"mcpServers": {}}') == '{"mcpServers": {}}'
     assert take("", "yaml", ("servers",)) == ""
@@ -178,6 +190,7 @@ VALUES = st.recursive(
 ENTRIES = st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4)
 
 
+@requirement("client.edit-safe")
 @given(ENTRIES)
 def test_whatever_is_written_as_yaml_is_read_as_the_same(entry: dict[str, Any]) -> None:
     text = put_entries("# mine\nservers:\n  a: {command: x}\n", "yaml", ("servers",), {"b": entry}, "file")
@@ -185,12 +198,14 @@ def test_whatever_is_written_as_yaml_is_read_as_the_same(entry: dict[str, Any]) 
     assert remove_entry(text, "yaml", ("servers",), "b", "file") == "# mine\nservers:\n  a: {command: x}\n"
 
 
+@requirement("client.edit-safe")
 @given(ENTRIES)
 def test_whatever_is_written_as_toml_is_read_as_the_same(entry: dict[str, Any]) -> None:
     text = put_entries("# mine\na = 1\n", "toml", ("m",), {"b": entry}, "file")
     assert read_plain(text, "toml") == {"a": 1, "m": {"b": entry}}
 
 
+@requirement("client.edit-safe")
 @given(ENTRIES, st.integers(0, 4), st.sampled_from([None, 2, 4, "\t"]))
 def test_whatever_stands_in_json_in_and_out_again_changes_no_byte(entry: dict[str, Any], at: int, indent: Any) -> None:
     members = [(f"key{number}", entry) for number in range(4)]

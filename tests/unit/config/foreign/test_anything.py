@@ -15,6 +15,7 @@ from limen.config.foreign.reading import Circumstances, read_foreign
 from limen.config.foreign.records import Reading
 from limen.config.parse import parse
 from limen.errors import ConfigInvalid
+from tests.requirements import requirement
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["${A}", "${env:B}", "$C", "{env:D}", "${", "stdio", "limen", "-m", "1s"])
 SCALARS = st.none() | st.booleans() | st.integers(-10, 10**12) | st.floats(allow_nan=False) | TEXTS
@@ -57,16 +58,19 @@ def check(reading: Reading | None) -> None:
     assert [problem for problem in parsed.problems if problem.severity == "error"] == []
 
 
+@requirement("client.import-never-crashes")
 @given(ANYTHING, st.none() | st.sampled_from(sorted(FORMATS)))
 def test_any_json_is_read_or_refused(data: Any, name: str | None) -> None:
     check(read(json.dumps(data), "any.json", name))
 
 
+@requirement("client.import-never-crashes")
 @given(FILES, st.none() | st.sampled_from(sorted(FORMATS)))
 def test_any_misuse_of_known_fields_gives_entries_that_fit_or_none(data: Any, name: str | None) -> None:
     check(read(json.dumps(data), "any.json", name))
 
 
+@requirement("client.import-never-crashes")
 @given(st.text(max_size=40), st.sampled_from(["a.json", "a.yaml", "a.toml", "a"]))
 def test_any_text_is_read_or_refused_with_its_place(text: str, name: str) -> None:
     check(read(text, name))

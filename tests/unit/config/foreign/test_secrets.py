@@ -5,6 +5,7 @@ import json
 import pytest
 
 from limen.config.foreign.secrets import SecretNames, Secrets
+from tests.requirements import requirement
 
 LITERAL = "ghp_abcdefabcdefabcdefabcd"
 
@@ -13,6 +14,7 @@ def secrets(names: SecretNames | None = None) -> Secrets:
     return Secrets("git-hub", names or SecretNames())
 
 
+@requirement("client.import-no-secrets")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -33,6 +35,7 @@ def test_a_literal_secret_becomes_a_variable_that_is_told(name: str, value: str)
     assert mover.moved == [moved[name][2:-1]]
 
 
+@requirement("client.import-no-secrets")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -51,6 +54,7 @@ def test_what_is_no_secret_stays(name: str, value: str) -> None:
     assert not mover.moved
 
 
+@requirement("client.import-no-secrets")
 def test_headers_keep_their_scheme() -> None:
     headers = {"Authorization": f"Bearer {LITERAL}", "X-API-Key": "abc123", "X-Team": "core", "Cookie": "${JAR}"}
     assert secrets().headers(headers) == {
@@ -61,6 +65,7 @@ def test_headers_keep_their_scheme() -> None:
     }
 
 
+@requirement("client.import-no-secrets")
 def test_arguments_are_known_by_the_option_before_them() -> None:
     words = ["-y", "pkg", "--api-key", "abc", "--token=def", "-e", "DB_PASSWORD=ghi", "--port", "80", LITERAL]
     assert secrets().arguments(words) == [
@@ -77,6 +82,7 @@ def test_arguments_are_known_by_the_option_before_them() -> None:
     ]
 
 
+@requirement("client.import-no-secrets")
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
@@ -97,6 +103,7 @@ def test_addresses_lose_what_opens_them(url: str, expected: str) -> None:
     assert secrets().url(url) == expected
 
 
+@requirement("client.import-no-secrets")
 def test_two_different_secrets_never_share_a_variable() -> None:
     names = SecretNames()
     first = Secrets("work", names).env({"GITHUB_TOKEN": "aaa bbb"})

@@ -9,6 +9,7 @@ from limen.clock import now_ms
 from limen.gateway.oauth.callback import Return
 from limen.gateway.oauth.tokens import Credential, Registration, Tokens, normal_url
 from limen.transport.authorizer import Challenge
+from tests.requirements import requirement
 
 CANARY = "do-not-show-me"
 
@@ -43,6 +44,7 @@ def test_different_ports_are_different_servers() -> None:
     assert normal_url("https://a.example:8443/mcp") != normal_url("https://a.example/mcp")
 
 
+@requirement("oauth.secrets")
 @pytest.mark.parametrize(
     "holder",
     [

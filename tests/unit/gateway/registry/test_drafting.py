@@ -11,6 +11,7 @@ from limen.errors import InvalidArguments, UpstreamError
 from limen.gateway.registry.drafting import draft_entry
 from limen.gateway.registry.placeholders import Draft, literal
 from limen.gateway.registry.records import read_record
+from tests.requirements import requirement
 
 
 def a_record(**fields: Any) -> dict[str, Any]:
@@ -128,6 +129,7 @@ def test_an_address_has_its_headers_and_variables() -> None:
     }
 
 
+@requirement("registry.pinned")
 @pytest.mark.parametrize("version", ["latest", "", "^1.0.0", "~1", "1.x || 2", ">=1", "*", "--help", "1.0 && rm"])
 def test_a_version_that_moves_is_refused(version: str) -> None:
     with pytest.raises(InvalidArguments):

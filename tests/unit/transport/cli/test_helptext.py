@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from limen.transport.cli.flags import Flag
 from limen.transport.cli.helptext import Help, read_help
 from limen.transport.cli.usage import Positional
+from tests.requirements import requirement
 from tests.unit.transport.cli import samples
 
 
@@ -131,6 +132,7 @@ def test_gnu() -> None:
     assert found.positionals == (Positional("source", repeats=True), Positional("dest"))
 
 
+@requirement("program.tools-from-help")
 def test_git() -> None:
     found = read_help(samples.GIT)
     assert commands(found) == {"clone": "Copy a tree", "init": "Plant a tree", "pull": "Take from another tree"}

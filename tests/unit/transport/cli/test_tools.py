@@ -15,6 +15,7 @@ from limen.transport.cli.flags import Flag
 from limen.transport.cli.helptext import Help, read_help
 from limen.transport.cli.tools import Command, Tool, make_tools
 from limen.transport.cli.usage import Positional
+from tests.requirements import requirement
 from tests.unit.transport.cli import samples
 
 NASTY = ["; rm -rf /", "a\nb", "$(id)", "`id`", "'", '"', "*", "~", "|", "&&", "ü", "", "a=b", "\\"]
@@ -185,6 +186,7 @@ def test_what_cannot_be_a_word_is_refused(value: object) -> None:
         words(tool_with(), args=[value])
 
 
+@requirement("program.no-shell")
 @given(st.lists(WORDS), WORDS, st.sampled_from(NASTY))
 def test_every_value_stays_one_literal_word(args: list[str], value: str, nasty: str) -> None:
     tool = tool_with(Flag(("--key",), "string", takes_value=True))
