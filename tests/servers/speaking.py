@@ -29,9 +29,8 @@ def text(said: str, **more: Any) -> Message:
 class Server:
     """Answers `initialize`, `ping`, `tools/list` and `tools/call`."""
 
-    capabilities: Message = {"tools": {}}
-
     def __init__(self) -> None:
+        self.capabilities: Message = {"tools": {}}
         self.tools: dict[str, Callable[[Message], Message | Asking | None]] = {"echo": self.echo}
         self.call: Message = {}
         """The request that is being answered."""

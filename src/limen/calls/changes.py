@@ -31,7 +31,10 @@ Listener = Callable[[Change], None]
 class ChangeFeed(Struct, eq=False):
     """Passes each change to everyone listening, at once and in order. Listeners must not block."""
 
+    on_abandoned: Callable[[str], None] | None = None
+    """Told of a resource that nobody follows any more."""
     _listeners: dict[int, Listener] = {}
+    _followed: dict[str, int] = {}
     _next: int = 0
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -40,6 +43,22 @@ class ChangeFeed(Struct, eq=False):
         self._next += 1
         self._listeners[key] = listener
         return lambda: self._listeners.pop(key, None) and None
+
+    def follow(self, uri: str) -> Callable[[], None]:
+        """Count as somebody who wants to hear of a resource; call what is returned, once, when that is over."""
+        self._followed[uri] = self._followed.get(uri, 0) + 1
+        return lambda: self._leave(uri)
+
+    def is_followed(self, uri: str) -> bool:
+        """Whether somebody wants to hear of a resource."""
+        return uri in self._followed
+
+    def _leave(self, uri: str) -> None:
+        self._followed[uri] -= 1
+        if not self._followed[uri]:
+            del self._followed[uri]
+            if self.on_abandoned is not None:
+                self.on_abandoned(uri)
 
     def publish(self, change: Change) -> None:
         """Tell everyone."""

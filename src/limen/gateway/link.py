@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
-from typing import Any, Final, Protocol
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
 
 import msgspec
 
-from limen.errors import MissingClientCapability, RemoteError, UpstreamError
-from limen.gateway.floor import Floor
+from limen.errors import LimenError, MissingClientCapability, RemoteError, RequestTimeout, UpstreamError
+from limen.gateway.floor import Floor, Seat
 from limen.gateway.talk import Talk
+from limen.gateway.visits import URL_ELICITATION_REQUIRED, Pages, Visit
 from limen.protocol.frames import Notification
 from limen.transport.client import McpClient
 
@@ -18,9 +21,10 @@ log = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 10.0
 """How long a question waits for it to become clear whose it is."""
-COMPLETION_S: Final = 300.0
-"""How long a person may take at a page that the upstream sent them to."""
-URL_ELICITATION_REQUIRED: Final = -32042
+ANSWER_S: Final = 600.0
+"""How long a call may last while its client thinks about an answer; whoever asks the client ends it before."""
+SILENT_S: Final = 1.0
+"""A call of which nothing is known and that has asked nothing for so long no longer keeps others out."""
 
 
 class News(Protocol):
@@ -34,17 +38,13 @@ class News(Protocol):
         """A resource of it was updated."""
         ...
 
-
-class _Completed(msgspec.Struct, rename="camel"):
-    elicitation_id: str
+    def listening(self) -> None:
+        """It tells from now on what it was last asked to tell."""
+        ...
 
 
 class _Updated(msgspec.Struct):
     uri: str
-
-
-class _Required(msgspec.Struct):
-    elicitations: list[dict[str, Any]]
 
 
 class Link:
@@ -55,11 +55,19 @@ class Link:
         self._roots = roots
         self._floor = floor
         """Only where the connection does not tell which call the server speaks about."""
-        self._talks: dict[Talk, None] = {}
-        self._pages: dict[str, asyncio.Event] = {}
+        self._talks: dict[Talk, Seat | None] = {}
+        """Calls in flight; those on a floor have a seat there."""
+        self._asking: dict[Talk, None] = {}
+        """Calls that are over while a question is open that was put to their client."""
+        self._pages = Pages()
         self.client: McpClient | None = None
         self.junk = 0
         """Lines that were no messages."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server is gone; whoever keeps the connection hears of it a moment later."""
+        return self.client is not None and self.client.is_over
 
     @property
     def in_flight(self) -> int:
@@ -75,57 +83,70 @@ class Link:
             ChannelClosed: it is gone.
         """
         assert self.client is not None
-        floor, session = self._floor, talk.exchange.session
-        is_quiet = floor is None or floor.manner(talk.capability) == "quiet"
-        if floor is not None and not floor.try_enter(session, is_quiet=is_quiet):
-            await floor.enter(session, is_quiet=is_quiet)
-        self._talks[talk] = None
+        seat = None if self._floor is None else self._seat(self._floor, talk)
+        if seat is not None and not seat.is_taken:
+            await self._sit_down(talk, seat, timeout_s)
+        self._talks[talk] = seat
         try:
             result = await self._settled(talk, method, params, timeout_s)
-            if floor is not None:
-                floor.note(talk.capability, has_spoken=talk.has_spoken)
+            if self._floor is not None:
+                self._floor.note(talk.capability, has_spoken=talk.has_spoken)
         finally:
             del self._talks[talk]
-            if floor is not None:
-                floor.leave(session, is_quiet=is_quiet)
+            if seat is not None:
+                seat.leave()
+            self._end(talk)
         await talk.delivered()
         return result
+
+    def _end(self, talk: Talk) -> None:
+        """What a server still asks at a call that is over is asked in vain, unless it may be another call's."""
+        self._pages.forget(talk)
+        if talk.is_asking:
+            self._asking[talk] = None
+        if not self._asking:
+            return
+        at_work = {id(other.exchange.session) for other in self._talks} if self._floor is not None else set[int]()
+        for other in [other for other in self._asking if id(other.exchange.session) not in at_work]:
+            del self._asking[other]
+            other.end()
+
+    def _seat(self, floor: Floor, talk: Talk) -> Seat:
+        manner = floor.manner(talk.capability)
+        seat = Seat(floor, talk.exchange.session, is_quiet=manner == "quiet")
+        if seat.try_take() and manner == "unknown":
+            asyncio.get_running_loop().call_later(SILENT_S, self._share, talk, seat)
+        return seat
+
+    async def _sit_down(self, talk: Talk, seat: Seat, timeout_s: float) -> None:
+        is_unknown = self._floor is not None and self._floor.manner(talk.capability) == "unknown"
+        try:
+            async with asyncio.timeout(timeout_s):
+                await (seat.take_soon(SILENT_S) if is_unknown else seat.take())
+        except TimeoutError:
+            raise RequestTimeout(f"it was busy with another client's call for {timeout_s:g} s") from None
+        if is_unknown:
+            asyncio.get_running_loop().call_later(SILENT_S, self._share, talk, seat)
+
+    def _share(self, talk: Talk, seat: Seat) -> None:
+        if not talk.has_spoken:
+            seat.share()
 
     async def _settled(self, talk: Talk, method: str, params: bytes, timeout_s: float) -> bytes:
         assert self.client is not None
         on_progress = talk.progress if talk.exchange.wants_progress else None
-        try:
-            return await self.client.request_once(
-                method, params, timeout_s=timeout_s, on_progress=on_progress, context=talk
-            )
-        except RemoteError as error:
-            if error.rpc_code != URL_ELICITATION_REQUIRED or not talk.exchange.supports("elicitation.url"):
-                raise
-            await self._visit(talk, error)
-        return await self.client.request_once(
-            method, params, timeout_s=timeout_s, on_progress=on_progress, context=talk
-        )
-
-    async def _visit(self, talk: Talk, error: RemoteError) -> None:
-        """Send the caller to the pages the server wants visited, and wait until they were."""
-        try:
-            pages = msgspec.json.decode(error.data or b"{}", type=_Required).elicitations
-        except msgspec.DecodeError:
-            raise error from None
-        for page in pages:
-            done = self._pages.setdefault(str(page.get("elicitationId")), asyncio.Event())
-            answer: dict[str, Any] = msgspec.json.decode(
-                await talk.ask("elicitation/create", msgspec.json.encode({"mode": "url", **page}))
-            )
-            if answer.get("action") != "accept":
-                raise error
+        visit: Visit | None = None
+        while True:
             try:
-                async with asyncio.timeout(COMPLETION_S):
-                    await done.wait()
-            except TimeoutError:
-                raise error from None
-            finally:
-                self._pages.pop(str(page.get("elicitationId")), None)
+                return await self.client.request_once(
+                    method, params, timeout_s=timeout_s, on_progress=on_progress, context=talk
+                )
+            except RemoteError as error:
+                if error.rpc_code != URL_ELICITATION_REQUIRED:
+                    raise
+                visit = visit or Visit(self._pages, talk)
+                async with self._aside(talk):
+                    await visit.make(error)
 
     async def answer(self, method: str, params: bytes, context: object) -> bytes:
         """What the server asks, answered by the caller it concerns, or from the settings where that is enough."""
@@ -136,19 +157,48 @@ class Link:
             talk.has_spoken = True
         if method == "roots/list" and not talk.exchange.supports("roots"):
             return self._roots
-        return await talk.ask(method, params)
+        if method == "elicitation/create":
+            self._pages.note(talk, params)
+        async with self._aside(talk):
+            return await talk.ask(method, params)
+
+    @asynccontextmanager
+    async def _aside(self, talk: Talk) -> AsyncGenerator[None]:
+        """Let the call wait for its client, and let others be spoken to meanwhile."""
+        seat = self._talks.get(talk)
+        if self.client is not None:
+            self.client.extend(talk, ANSWER_S)
+        if seat is not None:
+            seat.lend()
+        try:
+            yield
+        except LimenError:
+            # A refusal is an answer, too: the server goes on with the call.
+            await self._go_on(talk, seat)
+            raise
+        await self._go_on(talk, seat)
+
+    async def _go_on(self, talk: Talk, seat: Seat | None) -> None:
+        if seat is not None:
+            await seat.take_back(SILENT_S)
+        if self.client is not None:
+            self.client.extend(talk)
+
+    def _speaking(self) -> list[Talk]:
+        """The calls that the server can be speaking about; all of them when all wait for their clients."""
+        return [talk for talk, seat in self._talks.items() if seat is None or seat.is_taken] or list(self._talks)
 
     async def _attribute(self, method: str) -> Talk:
         """The call at which the server asks this, when all calls in flight but those of one client are done."""
-        for talk in self._talks:
+        for talk in self._speaking():
             talk.has_spoken = True
             if self._floor is not None:
                 self._floor.note(talk.capability, has_spoken=True)
         deadline = asyncio.get_running_loop().time() + PATIENCE_S
-        while self._talks:
-            sessions = {id(talk.exchange.session) for talk in self._talks}
+        while talks := self._speaking():
+            sessions = {id(talk.exchange.session) for talk in talks}
             if len(sessions) == 1:
-                return next(reversed(self._talks))
+                return talks[-1]
             if asyncio.get_running_loop().time() > deadline:
                 raise UpstreamError(f"it cannot be told for which of several callers {method} is meant; call again")
             await asyncio.sleep(0.02)
@@ -169,8 +219,10 @@ class Link:
                     self._news.list_changed(method)
                 case "notifications/resources/updated":
                     self._news.resource_updated(msgspec.json.decode(params, type=_Updated).uri)
+                case "notifications/subscriptions/acknowledged":
+                    self._news.listening()
                 case "notifications/elicitation/complete":
-                    self._complete(msgspec.json.decode(params, type=_Completed).elicitation_id)
+                    self._pages.complete(params)
                 case _:
                     log.debug("notification of an upstream not used", extra={"method": method})
         except msgspec.DecodeError as error:
@@ -181,13 +233,11 @@ class Link:
             context.has_spoken = context.has_spoken or self._floor is not None
             context.tell("notifications/message", params)
             return
-        sessions = {id(talk.exchange.session): talk for talk in self._talks}
-        for talk in self._talks:
+        talks = self._speaking()
+        sessions = {id(talk.exchange.session): talk for talk in talks}
+        for talk in talks:
             talk.has_spoken = True
         if len(sessions) == 1:
             next(iter(sessions.values())).tell("notifications/message", params)
         else:
             log.debug("log message of an upstream for nobody in particular", extra={"callers": len(sessions)})
-
-    def _complete(self, page: str) -> None:
-        self._pages.setdefault(page, asyncio.Event()).set()

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
+from secrets import token_urlsafe
 from typing import Any
 
 import msgspec
 
 from limen.calls.call import Exchange, Question
-from limen.errors import LimenError
+from limen.errors import LimenError, UpstreamError
 
 __all__ = ["Talk"]
 
@@ -18,17 +20,36 @@ log = logging.getLogger(__name__)
 class Talk:
     """The line between an upstream at work and the client that waits for it."""
 
+    __slots__ = (
+        "_asked",
+        "_asked_so_far",
+        "_asking",
+        "_open",
+        "_outbox",
+        "_sending",
+        "capability",
+        "exchange",
+        "has_spoken",
+    )
+
     def __init__(self, exchange: Exchange, capability: str) -> None:
         self.exchange = exchange
         self.capability = capability
         self.has_spoken = False
         """Whether the upstream said something that did not name this call."""
-        self.asked = asyncio.Event()
-        """Set while questions wait for a client that must come back with the answers."""
+        self._asked: asyncio.Event | None = None
         self._open: dict[str, tuple[Question, asyncio.Future[Any]]] = {}
+        self._asking: set[asyncio.Task[Mapping[str, Any]]] = set()
         self._asked_so_far = 0
         self._outbox: deque[tuple[str, bytes]] = deque()
         self._sending: asyncio.Task[None] | None = None
+
+    @property
+    def asked(self) -> asyncio.Event:
+        """Set while questions wait for a client that must come back with the answers."""
+        if self._asked is None:
+            self._asked = asyncio.Event()
+        return self._asked
 
     def tell(self, method: str, params: bytes) -> None:
         """Pass a message on to the caller, in order; it is on its way before the result is."""
@@ -60,12 +81,12 @@ class Talk:
 
         Raises:
             MissingClientCapability: the client cannot be asked this.
+            UpstreamError: the call has ended meanwhile.
         """
         await self.delivered()
-        question = Question(method, msgspec.json.decode(params))
+        question = self.question(method, params)
         if self.exchange.is_lasting:
-            answers = await self.exchange.ask({method: question})
-            return msgspec.json.encode(answers[method])
+            return await self._ask_at_once(method, question)
         self._asked_so_far += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         key = f"{method}#{self._asked_so_far}"
@@ -76,6 +97,45 @@ class Talk:
         finally:
             self._open.pop(key, None)
             self._look()
+
+    def question(self, method: str, params: bytes) -> Question:
+        """What an upstream asks, as the caller's revision has it: only a session names the page it sends one to."""
+        asked: dict[str, Any] = msgspec.json.decode(params)
+        if method == "elicitation/create" and asked.get("mode") == "url":
+            if not self.exchange.is_lasting:
+                asked.pop("elicitationId", None)
+            elif "elicitationId" not in asked:
+                asked["elicitationId"] = token_urlsafe(12)
+        return Question(method, asked)
+
+    async def _ask_at_once(self, method: str, question: Question) -> bytes:
+        asking = asyncio.get_running_loop().create_task(self._put(method, question))
+        self._asking.add(asking)
+        try:
+            return msgspec.json.encode((await asking)[method])
+        except asyncio.CancelledError:
+            me = asyncio.current_task()
+            if not asking.cancelled() or (me is not None and me.cancelling()):
+                asking.cancel()
+                raise
+            raise _over() from None
+        finally:
+            self._asking.discard(asking)
+
+    async def _put(self, method: str, question: Question) -> Mapping[str, Any]:
+        return await self.exchange.ask({method: question})
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question to the caller is open."""
+        return bool(self._asking or self._open)
+
+    def end(self) -> None:
+        """The upstream has answered, or nobody waits for it any more: what it still asks is asked in vain."""
+        for asking in self._asking:
+            asking.cancel()
+        if self._open:
+            self.refuse(_over())
 
     def questions(self) -> dict[str, Question]:
         """What waits for the client."""
@@ -99,3 +159,7 @@ class Talk:
     def _look(self) -> None:
         if not self.questions():
             self.asked.clear()
+
+
+def _over() -> UpstreamError:
+    return UpstreamError("the call at which this was asked has ended")

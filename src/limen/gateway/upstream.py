@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from limen.config.model import ServerEntry
@@ -120,7 +121,7 @@ class Upstream:
         Raises:
             LimenError: it cannot be opened, or failed so often that it is not tried now.
         """
-        if self._link is not None:
+        if self._link is not None and not self._link.is_over:
             return self._link
         if self._opening is None:
             self._check_worth_trying()
@@ -163,7 +164,9 @@ class Upstream:
         if not self._turns.try_enter():
             await self._turns.enter(id(talk.exchange.session))
         try:
-            link = self._link or await self._connect_in_time()
+            link = self._link
+            if link is None or link.is_over:
+                link = await self._connect_in_time()
             try:
                 result = await link.request(talk, method, build(self._version(link)), self.entry.timeout_s)
             except SessionNotFound:
@@ -189,9 +192,31 @@ class Upstream:
         except TimeoutError:
             raise UpstreamTimeout(f"{self.name} has not started within {timeout_s:g} s", server=self.name) from None
 
-    def subscribe(self, uri: str, *, is_wanted: bool) -> bool:
-        """Count who wants to hear of a resource; True when the server must be told."""
-        return self._attendant.subscribe(uri, is_wanted=is_wanted) and not self.is_stateless
+    async def subscribe(self, uri: str, talk: Talk) -> None:
+        """Have it tell when a resource is updated; returns when it will.
+
+        Raises:
+            LimenError: it cannot be reached, or refuses.
+        """
+        await self._connect_in_time()
+        is_news = self._attendant.want(uri)
+        if self.is_stateless:
+            await self._attendant.told()
+        elif is_news:
+            try:
+                await self.request(talk, "resources/subscribe", lambda _: msgspec.json.encode({"uri": uri}))
+            except BaseException:
+                self._attendant.unwant(uri)
+                raise
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Nobody wants to hear of a resource any more."""
+        if not self._attendant.unwant(uri) or self._link is None or self.is_stateless:
+            return
+        try:
+            await self._client(self._link).request("resources/unsubscribe", msgspec.json.encode({"uri": uri}))
+        except LimenError as error:
+            log.info("upstream not unsubscribed from", extra={"server": self.name, "reason": str(error)})
 
     async def discovered(self) -> None:
         """Wait until its definitions are known, starting it if need be.
@@ -250,6 +275,10 @@ class Upstream:
     def list_changed(self, method: str) -> None:
         """One of its lists is not what it was."""
         self._attendant.list_changed()
+
+    def listening(self) -> None:
+        """It tells from now on what it was last asked to tell."""
+        self._attendant.acknowledged()
 
     def resource_updated(self, uri: str) -> None:
         """A resource of it was updated."""
@@ -351,9 +380,12 @@ class Upstream:
 
     async def _greet_again(self, link: Link) -> None:
         if self._regreeting is None or self._regreeting.done():
-            greeting = self._client(link).shake_hands(self._revisions())
-            self._regreeting = asyncio.get_running_loop().create_task(greeting)
+            self._regreeting = asyncio.get_running_loop().create_task(self._regreet(self._client(link)))
         await asyncio.shield(self._regreeting)
+
+    async def _regreet(self, client: McpClient) -> None:
+        await client.shake_hands(self._revisions())
+        await self._attendant.settle_in(client)
 
     def _version(self, link: Link) -> str:
         return self._client(link).agreement.version

@@ -1,6 +1,7 @@
 """`subscriptions/listen`: a request whose answer is news, for as long as its sender stays."""
 
 import asyncio
+from contextlib import ExitStack
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +25,11 @@ MAX_RESOURCES: Final = 1000
 
 async def listen(turn: Turn, wanted: SubscriptionFilter, changes: ChangeFeed, outlet: Outlet) -> None:
     """Acknowledge what the caller may hear, then pass it on; returns only when the caller cannot keep up."""
-    agreed = await _agree(turn, wanted)
+    with ExitStack() as following:
+        await _pass_on(turn, await _agree(turn, wanted, changes, following), changes, outlet)
+
+
+async def _pass_on(turn: Turn, agreed: SubscriptionFilter, changes: ChangeFeed, outlet: Outlet) -> None:
     tag = {META_SUBSCRIPTION: turn.request.id}
     queue: asyncio.Queue[bytes] = asyncio.Queue(LISTEN_QUEUE)
     overrun = asyncio.Event()
@@ -47,7 +52,9 @@ async def listen(turn: Turn, wanted: SubscriptionFilter, changes: ChangeFeed, ou
         stop()
 
 
-async def _agree(turn: Turn, wanted: SubscriptionFilter) -> SubscriptionFilter:
+async def _agree(
+    turn: Turn, wanted: SubscriptionFilter, changes: ChangeFeed, following: ExitStack
+) -> SubscriptionFilter:
     """The filter without resources the caller may not use: a subscription takes the road like any other use."""
     if not wanted.resource_subscriptions:
         return wanted
@@ -57,6 +64,7 @@ async def _agree(turn: Turn, wanted: SubscriptionFilter) -> SubscriptionFilter:
         )
     granted: list[str] = []
     for uri in dict.fromkeys(wanted.resource_subscriptions):
+        following.callback(changes.follow(uri))
         try:
             await turn.walk("resource", uri, b"{}")
         except (NotFound, Denied):

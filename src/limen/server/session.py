@@ -61,7 +61,8 @@ class Session:
         self._tell = tell
         self._capabilities: dict[str, Any] = {}
         self._log_level = DEFAULT_LOG_LEVEL
-        self._subscriptions: set[str] = set()
+        self._subscriptions: dict[str, Callable[[], None]] = {}
+        """Resources the client wants to hear of, and how to stop that."""
         self._stop_listening: Callable[[], None] | None = None
 
     async def answer(self, request: Request, outlet: Outlet) -> bytes:
@@ -147,11 +148,17 @@ class Session:
 
     async def _subscribe(self, request: Request, outlet: Outlet) -> bytes:
         params = SUBSCRIBE.read(request)
-        result = await SUBSCRIBE.handle(self._turn(request, params, outlet), params)
-        if request.method == "resources/subscribe":
-            self._subscriptions.add(params.uri)
-        else:
-            self._subscriptions.discard(params.uri)
+        # It counts as followed while this is under way, whatever becomes of it.
+        release = self.surface.changes.follow(params.uri)
+        try:
+            result = await SUBSCRIBE.handle(self._turn(request, params, outlet), params)
+            before = self._subscriptions.pop(params.uri, _nothing)
+            if request.method == "resources/subscribe" and self._stop_listening is not None:
+                self._subscriptions[params.uri], release = release, before
+            else:
+                before()
+        finally:
+            release()
         return result.payload
 
     def withdrawn(self, request: Request) -> bytes | None:
@@ -185,3 +192,9 @@ class Session:
         if self._stop_listening is not None:
             self._stop_listening()
             self._stop_listening = None
+        while self._subscriptions:
+            self._subscriptions.popitem()[1]()
+
+
+def _nothing() -> None:
+    """There was nothing to stop."""

@@ -175,6 +175,11 @@ class McpClient:
         if self._reading is not None:
             await asyncio.wait([self._reading])
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the server can answer nothing any more."""
+        return self._dispatcher.is_over
+
     def watch(self, reading: "asyncio.Task[None]") -> None:
         """Know the task that reads the channel; done by `open_client`."""
         self._reading = reading
@@ -236,11 +241,15 @@ class McpClient:
             RemoteError: the server answered with an error.
             RequestTimeout: it did not answer in time.
             ChannelClosed: it is gone.
+            UpstreamError: what it answered is no result.
         """
         deadline_s = self._timeout_s if timeout_s is None else timeout_s
-        return await self._dispatcher.request(
+        result = await self._dispatcher.request(
             method, params, timeout_s=deadline_s, on_progress=on_progress, context=context
         )
+        if result[:1] != b"{":
+            raise UpstreamError(f"the result of {method} is no object", method=method)
+        return result
 
     async def _answered(self, params: bytes, turn: Round, context: object) -> bytes:
         """The original params with what the server asked for, and its state exactly as it came."""
@@ -255,9 +264,17 @@ class McpClient:
             fields["requestState"] = turn.request_state
         return msgspec.json.encode(fields)
 
+    def extend(self, context: object, timeout_s: float | None = None) -> None:
+        """Let the requests of a context wait so long from now on; without a time, as long as they might at first."""
+        self._dispatcher.extend(context, timeout_s)
+
     def fail(self, message_id: RequestId, error: LimenError) -> None:
         """Let a request that waits have an error instead of its answer, which cannot be used."""
         self._dispatcher.fail(message_id, error)
+
+    def fail_lone(self, error: LimenError) -> bool:
+        """The same where the answer does not tell whose it was, when only one request waits; whether one did."""
+        return self._dispatcher.fail_lone(error)
 
     async def notify(self, method: str, params: bytes = EMPTY_PARAMS) -> None:
         """Tell the server something."""

@@ -5,8 +5,8 @@ Knows nothing of MCP beyond the two notifications that JSON-RPC lacks, `cancelle
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,8 +14,6 @@ from limen.errors import (
     ChannelClosed,
     LimenError,
     ProtocolError,
-    RemoteError,
-    RequestTimeout,
 )
 from limen.protocol.frames import (
     DEFAULT_LIMITS,
@@ -28,23 +26,20 @@ from limen.protocol.frames import (
     Request,
     RequestId,
     encode_notification,
-    encode_request,
     find_id,
     parse,
 )
 from limen.protocol.refusals import refusal
+from limen.transport.asking import Asking, Outlet
 from limen.transport.channel import Attributing, Channel, Offering
 from limen.transport.eager import Understudy, run_eagerly
 from limen.transport.inflight import (
     MAX_IN_FLIGHT,
     Inbound,
-    Outbound,
     ProgressHandler,
     duplicate,
     overloaded,
     read_cancelled,
-    read_progress,
-    with_token,
 )
 
 __all__ = ["Dispatcher", "Outlet", "ProgressHandler", "Service"]
@@ -57,11 +52,6 @@ DRAIN_S = 2.0
 """How long requests in flight may still finish after the other side stopped sending."""
 ABANDON_S = 5.0
 """How long a cancelled request may take to clean up."""
-FAREWELL_S = 1.0
-"""How long telling the other side that we gave up may take."""
-
-Outlet = Callable[[bytes], Awaitable[None]]
-"""Where frames that belong to one request go: the channel, or that request's own response stream."""
 
 
 class Service(Protocol):
@@ -92,8 +82,7 @@ class Dispatcher(msgspec.Struct, eq=False):
     on_junk: Callable[[bytes, ProtocolError], None] | None = None
     """Told of what is no frame; without it the other side is."""
     _inbound: dict[RequestId, Inbound] = {}
-    _outbound: dict[RequestId, Outbound] = {}
-    _last_id: int = 0
+    _asking: Asking = msgspec.field(default_factory=Asking)
     _at_work: "set[asyncio.Task[None]]" = set()
     _reader: "asyncio.Task[None] | None" = None
     _ended: "asyncio.Future[None] | None" = None
@@ -123,6 +112,7 @@ class Dispatcher(msgspec.Struct, eq=False):
                 channel.offer_to(None)
             if self._understudy is not None:
                 self._understudy.close()
+            self._end()
             self.close()
             await self._abandon()
 
@@ -146,6 +136,8 @@ class Dispatcher(msgspec.Struct, eq=False):
                     return
                 if type(frame) is Request:
                     await self._take(frame, channel)
+                elif type(frame) is Reply:
+                    self._asking.settle(frame)
                 else:
                     self.accept(frame)
         except ChannelClosed:
@@ -205,6 +197,9 @@ class Dispatcher(msgspec.Struct, eq=False):
             frame = parse(data, self.limits)
         except ProtocolError:
             return False
+        if type(frame) is Reply:
+            self._asking.settle(frame)
+            return True
         if type(frame) is not Request:
             self._accept_at_once(frame)
             return True
@@ -261,13 +256,13 @@ class Dispatcher(msgspec.Struct, eq=False):
             case Notification(method="notifications/cancelled"):
                 self._withdraw(frame.params)
             case Notification(method="notifications/progress"):
-                self._advance(frame.params)
+                self._asking.advance(frame.params)
             case Notification():
                 self.service.hear(frame)
             case Reply():
-                self._settle(frame.id, frame)
+                self._asking.settle(frame)
             case ErrorReply():
-                self._settle(frame.id, frame)
+                self._asking.settle(frame)
             case Request():
                 raise ProtocolError("a request must be answered, not accepted")
 
@@ -285,30 +280,7 @@ class Dispatcher(msgspec.Struct, eq=False):
         for entry in tuple(self._inbound.values()):
             entry.take_back()
 
-    def _advance(self, params: bytes) -> None:
-        try:
-            entry = self._outbound.get(read_progress(params))
-        except msgspec.DecodeError:
-            log.warning("malformed progress ignored")
-            return
-        if entry is None:
-            return
-        # Progress may be read in the very turn in which the deadline passed; then it comes too late.
-        if entry.scope is not None and not entry.scope.expired():
-            entry.scope.reschedule(asyncio.get_running_loop().time() + entry.timeout_s)
-        if entry.on_progress is not None:
-            entry.on_progress(params)
-
-    def _settle(self, message_id: RequestId | None, frame: Reply | ErrorReply) -> None:
-        entry = None if message_id is None else self._outbound.get(message_id)
-        if entry is None or entry.future.done():
-            log.info("answer to nothing asked", extra={"request_id": message_id})
-        elif isinstance(frame, Reply):
-            entry.future.set_result(frame.result)
-        else:
-            entry.future.set_exception(RemoteError(frame.message, rpc_code=frame.code, data=frame.data))
-
-    async def request(  # noqa: PLR0913 - each is a fact about the request
+    def request(  # noqa: PLR0913 - each is a fact about the request
         self,
         method: str,
         params: bytes = EMPTY_PARAMS,
@@ -317,7 +289,7 @@ class Dispatcher(msgspec.Struct, eq=False):
         outlet: Outlet | None = None,
         on_progress: ProgressHandler | None = None,
         context: object = None,
-    ) -> bytes:
+    ) -> Coroutine[Any, Any, bytes]:
         """Ask the other side and wait for its result; each progress report starts the wait anew.
 
         `context` is found again with `context_of` and `contexts` for as long as the answer is awaited.
@@ -327,59 +299,39 @@ class Dispatcher(msgspec.Struct, eq=False):
             RemoteError: it answered with an error.
             ChannelClosed: it is gone.
         """
-        send = outlet or self.outlet
-        self._last_id += 1
-        message_id = self._last_id
-        entry = Outbound(asyncio.get_running_loop().create_future(), timeout_s, on_progress, context)
-        frame = encode_request(message_id, method, with_token(params, message_id) if on_progress else params)
-        try:
-            return await self._await_answer(entry, message_id, send(frame))
-        except TimeoutError:
-            await self._give_up(message_id, send, "timed out")
-            raise RequestTimeout(f"no answer to {method} within {timeout_s:g} s", method=method) from None
-        except asyncio.CancelledError:
-            await self._give_up(message_id, send, "no longer needed")
-            raise
-
-    async def _await_answer(self, entry: Outbound, message_id: RequestId, sending: Awaitable[None]) -> bytes:
-        self._outbound[message_id] = entry
-        try:
-            # A peer that does not read must not hold us longer than one that does not answer.
-            async with asyncio.timeout(entry.timeout_s) as entry.scope:
-                await sending
-                return await entry.future
-        finally:
-            del self._outbound[message_id]
-            if entry.future.done() and not entry.future.cancelled():
-                # Looked at, so that a failure nobody could wait for any more is not reported as forgotten.
-                entry.future.exception()
-
-    async def _give_up(self, message_id: RequestId, send: Outlet, reason: str) -> None:
-        params = msgspec.json.encode({"requestId": message_id, "reason": reason})
-        try:
-            async with asyncio.timeout(FAREWELL_S):
-                await send(encode_notification("notifications/cancelled", params))
-        except (TimeoutError, LimenError) as error:
-            log.info("cancellation not delivered", extra={"request_id": message_id, "reason": str(error)})
+        if self.is_over:
+            # Whoever would see to it that this ends has gone home.
+            raise ChannelClosed("the other side is gone")
+        return self._asking.request(method, params, outlet or self.outlet, timeout_s, on_progress, context)
 
     async def notify(self, method: str, params: bytes = EMPTY_PARAMS, *, outlet: Outlet | None = None) -> None:
         """Tell the other side something."""
         await (outlet or self.outlet)(encode_notification(method, params))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the channel that is served has ended, so that no answer can come any more."""
+        return self._ended is not None and self._ended.done()
+
     def context_of(self, message_id: RequestId) -> object:
         """The context of a request that waits for its answer; None when it does not wait any more."""
-        entry = self._outbound.get(message_id)
-        return None if entry is None else entry.context
+        return self._asking.context_of(message_id)
 
     def contexts(self) -> Sequence[object]:
         """The contexts of all requests that wait for their answers, each once, the oldest first."""
-        return list(dict.fromkeys(entry.context for entry in self._outbound.values() if entry.context is not None))
+        return self._asking.contexts()
+
+    def extend(self, context: object, timeout_s: float | None = None) -> None:
+        """Let the requests of a context wait so long from now on; without a time, as long as they might at first."""
+        self._asking.extend(context, timeout_s)
 
     def fail(self, message_id: RequestId, error: LimenError) -> None:
         """Let the one who waits for this answer have an error instead."""
-        entry = self._outbound.get(message_id)
-        if entry is not None and not entry.future.done():
-            entry.future.set_exception(error)
+        self._asking.fail(message_id, error)
+
+    def fail_lone(self, error: LimenError) -> bool:
+        """The same for the only one who waits; False when nobody does, or more than one."""
+        return self._asking.fail_lone(error)
 
     async def _drain(self) -> None:
         """Let requests in flight finish, for a while."""
@@ -400,9 +352,7 @@ class Dispatcher(msgspec.Struct, eq=False):
 
     def close(self) -> None:
         """Fail whatever still waits for an answer."""
-        for entry in self._outbound.values():
-            if not entry.future.done():
-                entry.future.set_exception(ChannelClosed("the other side is gone"))
+        self._asking.close()
 
 
 def _attributed(frame: Frame, about: RequestId | None) -> Frame:

@@ -2,12 +2,12 @@
 
 # The last two are asyncio's hooks for tasks other than its own, documented for that, underscore and all.
 from asyncio import AbstractEventLoop, CancelledError, Future, Task, _enter_task, _leave_task
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Understudy", "run_eagerly"]
+__all__ = ["Understudy", "begin", "run_eagerly"]
 
 T = TypeVar("T")
 
@@ -23,7 +23,19 @@ async def run_eagerly(work: Coroutine[Any, Any, T], on_wait: Callable[[], None])
     except BaseException:
         work.close()
         raise
-    return await _Rest[T](awaited, work.send, work.throw)
+    # Not `_Rest[T](…)`: to call a subscripted class takes longer than to make what it makes.
+    rest: _Rest[T] = _Rest(awaited, work.send, work.throw)
+    return await rest
+
+
+def begin(work: Coroutine[Any, Any, T]) -> "Awaitable[T] | None":
+    """Run the first step of the work here and now; what is left of it to await, None when that was all."""
+    try:
+        awaited = work.send(None)
+    except StopIteration:
+        return None
+    rest: _Rest[T] = _Rest(awaited, work.send, work.throw)
+    return rest
 
 
 class _Rest(Generic[T]):

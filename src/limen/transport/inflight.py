@@ -54,6 +54,9 @@ class Outbound(msgspec.Struct):
     context: object = None
     """Whatever the one who asked wants to find again when the other side speaks while it is at work."""
     scope: asyncio.Timeout | None = None
+    """What ends the wait while the request itself is still being sent."""
+    deadline: float = 0.0
+    """When the wait ends, by the loop's clock, once it is sent."""
 
 
 class _Cancelled(msgspec.Struct, rename="camel"):

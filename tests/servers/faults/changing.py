@@ -9,10 +9,9 @@ PAGES = 3
 class Changing(Server):
     """Cannot make up its mind, three times over."""
 
-    capabilities: Message = {"tools": {"listChanged": True}}
-
     def __init__(self) -> None:
         super().__init__()
+        self.capabilities = {"tools": {"listChanged": True}}
         self._reading = 0
 
     def list_tools(self, cursor: str | None) -> Message:

@@ -1,4 +1,4 @@
-"""Dies at `crash`, with last words; `echo` works, and `pid` tells who answers."""
+"""Dies at `crash`, or when so many calls to `hold` wait, with last words; `pid` tells who answers. `echo` works."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ class Crashing(Server):
 
     def __init__(self) -> None:
         super().__init__()
+        self._held = 0
         self.tools |= {"crash": self.crash, "pid": self.pid, "hold": self.hold}
 
     def crash(self, arguments: Message) -> Message:
@@ -23,8 +24,12 @@ class Crashing(Server):
         """Who answers."""
         return text(str(os.getpid()))
 
-    def hold(self, arguments: Message) -> None:
-        """Never answered: what is in flight when it dies."""
+    def hold(self, arguments: Message) -> Message | None:
+        """Not answered: dies with so many of these in flight. With 0 it is answered at once."""
+        if not arguments["until"]:
+            return text("not held")
+        self._held += 1
+        return self.crash(arguments) if self._held == arguments["until"] else None
 
 
 if __name__ == "__main__":

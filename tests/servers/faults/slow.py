@@ -1,7 +1,6 @@
-"""Takes its time over `nap`, as long as it is told, in a thread of its own; `echo` is answered meanwhile."""
+"""Takes its time over `nap`, as long as it is told or until `wake`; `echo` is answered meanwhile."""
 
 import threading
-import time
 
 from tests.servers.speaking import Message, Server, text
 
@@ -12,15 +11,21 @@ class Slow(Server):
     def __init__(self) -> None:
         super().__init__()
         self._writing = threading.Lock()
-        self.tools["nap"] = self.nap
+        self._woken = threading.Event()
+        self.tools |= {"nap": self.nap, "wake": self.wake}
 
     def nap(self, arguments: Message) -> None:
         """Answered when it is over."""
         threading.Thread(target=self._sleep, args=(self.call["id"], arguments["s"]), daemon=True).start()
 
+    def wake(self, arguments: Message) -> Message:
+        """End every nap, if that is meant."""
+        if arguments["is_meant"]:
+            self._woken.set()
+        return text("woken")
+
     def _sleep(self, message_id: int, seconds: float) -> None:
-        time.sleep(seconds)
-        self.reply(message_id, text(f"slept {seconds:g} s"))
+        self.reply(message_id, text("woken" if self._woken.wait(seconds) else "slept"))
 
     def write(self, data: bytes) -> None:
         with self._writing:

@@ -21,10 +21,9 @@ def elicitation(mark: str) -> Message:
 class Talkative(Server):
     """Never works in silence."""
 
-    capabilities: Message = {"tools": {}, "logging": {}}
-
     def __init__(self) -> None:
         super().__init__()
+        self.capabilities = {"tools": {}, "logging": {}}
         self.tools["talk"] = self.talk
 
     def talk(self, arguments: Message) -> Asking:
@@ -39,12 +38,8 @@ class Talkative(Server):
         roots = yield "roots/list", {}
         if token is not None:
             self.tell("notifications/progress", progressToken=token, progress=2, message=mark)
-        heard = {"mark": mark, "sampled": sampled, "elicited": elicited, "roots": roots}
-        return text(json.dumps({key: _said(value) for key, value in heard.items()}))
-
-
-def _said(answer: object) -> object:
-    return answer.get("result", answer.get("error")) if isinstance(answer, dict) else answer
+        heard = {"sampled": sampled, "elicited": elicited, "roots": roots}
+        return text(json.dumps({key: answer.get("result", answer.get("error")) for key, answer in heard.items()}))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 
-from tests.servers.sdk_everything.asking import Turn
+from tests.servers.sdk_everything.asking import Turn, field_of, form, sample
 from tests.servers.sdk_everything.tools import Offer, offer, texts, told
 
 STEP_S = 0.05
@@ -47,11 +47,14 @@ async def _reconnection(turn: Turn) -> types.CallToolResult:
 
 
 async def _all_of_it(turn: Turn) -> types.CallToolResult:
-    """Everything a call can say, each with the word it was given, so that a stray one is seen."""
+    """Everything a call can say and ask, each with the word it was given, so that a stray one is seen."""
     word = str(turn.arguments["word"])
     await turn.progress(1, 2, f"progress for {word}")
     await turn.log("info", f"log for {word}")
-    return told(f"result for {word}")
+    asked = form(f"form for {word}", {"name": {"type": "string"}}, "name")
+    answers = await turn.ask({"name": asked, "line": sample(f"prompt for {word}")})
+    line = answers["line"]["content"]["text"]
+    return told(f"result for {word}: {field_of(answers['name'], 'name')}, {line}")
 
 
 @dataclass(slots=True)
@@ -108,6 +111,10 @@ class Changes:
             await turn.ctx.session.send_resource_updated(WATCHED)
         return told("told")
 
+    async def tell_watched(self, _: Turn) -> types.CallToolResult:
+        """What sessions have subscribed to."""
+        return told(", ".join(sorted(self.watched)) or "nothing")
+
     async def sign_in(self, turn: Turn) -> types.CallToolResult:
         """Do nothing before a page was visited; the session revision's -32042."""
         identity = str(turn.arguments["page"])
@@ -136,12 +143,13 @@ def tools(changes: Changes) -> tuple[Offer, ...]:
         offer("test_logging_tool", "Logs a line of each level and answers.", _logging_at_once),
         offer("test_tool_with_progress", "Reports progress three times.", _progress),
         offer("test_reconnection", "Lets its stream go before it answers.", _reconnection),
-        offer("test_all_of_it", "Reports, logs and answers with a word.", _all_of_it, texts(word="The word.")),
+        offer("test_all_of_it", "Reports, logs, asks and answers with a word.", _all_of_it, texts(word="The word.")),
         offer("test_wait", "Waits until it is cancelled.", waits.wait),
         offer("test_wait_witness", "Answers once a wait was cancelled.", waits.witness),
         offer("test_trigger_tool_change", "Changes the list of tools.", changes.toggle_tool),
         offer("test_trigger_prompt_change", "Changes the list of prompts.", changes.toggle_prompt),
         offer("test_trigger_resource_update", "Updates the watched resource.", changes.touch),
+        offer("test_watched", "Names the resources that are subscribed to.", changes.tell_watched),
         offer("test_sign_in", "Wants a page visited first.", changes.sign_in, page),
         offer("test_visit_page", "Visits that page.", changes.visit, page),
     )

@@ -45,3 +45,13 @@ def test_a_listener_may_stop_while_it_is_told() -> None:
     feed.publish(TOOLS)
     feed.publish(NOTE)
     assert heard == [TOOLS, TOOLS, NOTE]
+
+
+def test_a_resource_is_abandoned_when_the_last_of_its_followers_is_gone() -> None:
+    feed, abandoned = ChangeFeed(), list[str]()
+    feed.on_abandoned = abandoned.append
+    one, other = feed.follow("x://note"), feed.follow("x://note")
+    one()
+    assert (abandoned, feed.is_followed("x://note")) == ([], True)
+    other()
+    assert (abandoned, feed.is_followed("x://note")) == (["x://note"], False)

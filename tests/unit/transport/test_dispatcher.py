@@ -376,6 +376,43 @@ async def test_an_outbound_request_past_its_deadline_fails_and_the_other_side_is
         assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", asked["id"])
 
 
+async def test_each_outbound_request_has_a_deadline_of_its_own() -> None:
+    async with talking() as (peer, dispatcher, _), asyncio.TaskGroup() as group:
+        waits = {"long": 5.0, "short": 0.01, "longer": 9.0, "shorter": 0.005}
+        tasks = {
+            name: group.create_task(_failure(dispatcher.request(name, timeout_s=wait_s)))
+            for name, wait_s in waits.items()
+        }
+        ids = {(frame := await peer.next())["method"]: frame["id"] for _ in waits}
+        given_up = [(await peer.next())["params"]["requestId"] for _ in range(2)]
+        assert given_up == [ids["shorter"], ids["short"]]
+        for name in ("long", "longer"):
+            assert not tasks[name].done()
+            await peer.answer(ids[name], {})
+
+
+async def test_a_request_that_is_extended_outlives_its_first_deadline() -> None:
+    async with talking() as (peer, dispatcher, _), asyncio.TaskGroup() as group:
+        mine = object()
+        extended = group.create_task(dispatcher.request("mine", timeout_s=0.05, context=mine))
+        other = group.create_task(_failure(dispatcher.request("other", timeout_s=0.05)))
+        asked = await peer.next()
+        await peer.next()
+        dispatcher.extend(mine, 5.0)
+        assert isinstance(await other, RequestTimeout)
+        assert not extended.done()
+        await peer.answer(asked["id"], 1)
+        assert await extended == b"1"
+
+
+async def test_nothing_is_asked_of_a_side_that_has_gone() -> None:
+    async with talking() as (_, dispatcher, _):
+        assert not dispatcher.is_over
+    assert dispatcher.is_over
+    with pytest.raises(ChannelClosed):
+        await dispatcher.request("x", timeout_s=5)
+
+
 @requirement("dispatch.cancel-out")
 async def test_a_cancelled_outbound_request_tells_the_other_side() -> None:
     async with talking() as (peer, dispatcher, _), asyncio.TaskGroup() as group:
