@@ -25,7 +25,7 @@ from limen.brain.records import (
     Write,
 )
 from limen.clock import timestamp
-from limen.errors import Conflict, NotFound
+from limen.errors import Conflict, LimenError, NotFound
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,15 @@ class MemoryStore:
         for change in change_set.changes:
             self._apply(state, change)
         return self._accept(state, change_set, digest)
+
+    def commit_each(self, change_sets: Sequence[ChangeSet]) -> Sequence[Commit | LimenError]:
+        outcomes: list[Commit | LimenError] = []
+        for change_set in change_sets:
+            try:
+                outcomes.append(self.commit(change_set))
+            except LimenError as error:
+                outcomes.append(error)
+        return outcomes
 
     def head(self) -> int:
         return len(self.log)

@@ -314,6 +314,22 @@ def test_waiting_ends_when_there_is_news_or_the_time_is_over(store: DocumentStor
     assert store.wait(1, 0) == 1
 
 
+def test_changes_made_side_by_side_succeed_or_fail_each_alone(store: DocumentStore) -> None:
+    store.commit(changes(Write("a.md", b"one")))
+    outcomes = store.commit_each(
+        [
+            changes(Write("b.md", b"two")),
+            changes(Write("a.md", b"mine", expected="")),
+            changes(Write("../c.md", b"out")),
+            changes(Write("b.md", b"three")),
+        ]
+    )
+    assert [type(outcome).__name__ for outcome in outcomes] == ["Commit", "Conflict", "InvalidPath", "Commit"]
+    assert (store.read("a.md"), store.read("b.md"), store.count()) == (b"one", b"three", 2)
+    assert [commit.seq for commit in store.commits()] == [3, 2, 1]
+    assert store.commit_each([]) == []
+
+
 @requirement("brain.bytes-exact")
 def test_any_bytes_come_back_as_they_were(store: DocumentStore) -> None:
     contents = [b"", b"\0", bytes(range(256)), b"\xff\xfe", b"\r\n\r", "\ufeff# \u202e".encode(), b"x" * 70_000]

@@ -14,6 +14,7 @@ from limen.brain.git.follower import GitFollower
 from limen.brain.git.history import GitPast
 from limen.brain.index.sqlindex import SqlitePassageIndex
 from limen.brain.ingest.addresses import FetchRules, fetch_rules
+from limen.brain.ingest.desk import Desk
 from limen.brain.ingest.intake import Intake
 from limen.brain.ingest.jobs import JobQueue, JobRunner
 from limen.brain.ingest.pages import page_of
@@ -150,6 +151,7 @@ class Brains:
         vault.on_committed(follower.follow)
         jobs = JobQueue(own / "jobs.db")
         intake = Intake(vault, index, jobs, embeds=self.embedder is not None)
+        runner = JobRunner(jobs, own / "jobs.lock", intake.work)
         opened = OpenBrain(
             brain=brain,
             store=vault,
@@ -158,8 +160,9 @@ class Brains:
             searcher=Searcher(index, self.embedder),
             git=GitFollower(vault, root),
             jobs=jobs,
-            runner=JobRunner(jobs, own / "jobs.lock", intake.work),
+            runner=runner,
             intake=intake,
+            desk=Desk(lambda items: self._run(intake.take_each, items, runner.kick)),
             rules=self.rules,
             fetching=self.fetching,
             executor=self.executor,

@@ -16,6 +16,7 @@ from limen.brain.git.follower import GitFollower
 from limen.brain.index.ports import Trust
 from limen.brain.index.sqlindex import SqlitePassageIndex
 from limen.brain.ingest.addresses import FetchRules
+from limen.brain.ingest.desk import Desk, is_quick
 from limen.brain.ingest.fetching import fetch
 from limen.brain.ingest.files import read_file
 from limen.brain.ingest.intake import Intake, Item
@@ -49,6 +50,7 @@ class OpenBrain:
     jobs: JobQueue
     runner: JobRunner
     intake: Intake
+    desk: Desk
     rules: BrainRules
     fetching: FetchRules
     executor: Executor
@@ -105,6 +107,8 @@ class OpenBrain:
             trust=trust,
             facts=facts,
         )
+        if is_quick(item):
+            return await self.desk.take(item, actor)
         return await self.run(self.intake.take, item, actor, self.runner.kick)
 
     async def ingest_file(self, path: str, as_: As | None, *, actor: str) -> IngestReport:

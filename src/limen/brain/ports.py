@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from limen.brain.records import ChangeEvent, ChangeSet, Commit, CommitId, DocumentId, DocumentRecord, FileStat
+from limen.errors import LimenError
 
 __all__ = ["LIST_LIMIT", "DocumentStore"]
 
@@ -88,6 +89,10 @@ class DocumentStore(Protocol):
             StoreFull: there is no room; nothing was changed.
             StoreUnavailable: the store cannot be written; nothing was changed.
         """
+        ...
+
+    def commit_each(self, change_sets: Sequence[ChangeSet]) -> Sequence[Commit | LimenError]:
+        """Make each of these as `commit` would, together where that is quicker; what became of each, in their order."""
         ...
 
     def head(self) -> int:

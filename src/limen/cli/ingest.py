@@ -22,7 +22,7 @@ __all__ = ["app"]
 
 app = new_app()
 
-AT_ONCE = 16
+AT_ONCE = 64
 FIRST_LOOK_S = 0.1
 LAST_LOOK_S = 2.0
 FAILURES_TOLD = 20

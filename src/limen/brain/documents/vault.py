@@ -23,7 +23,7 @@ from limen.brain.paths import check_path
 from limen.brain.ports import LIST_LIMIT
 from limen.brain.records import BrainId, ChangeEvent, ChangeSet, Commit, CommitId, DocumentId, DocumentRecord, FileStat
 from limen.clock import monotonic
-from limen.errors import NotFound, StoreUnavailable
+from limen.errors import LimenError, NotFound, StoreUnavailable
 
 __all__ = ["Vault", "open_vault"]
 
@@ -196,6 +196,20 @@ class Vault:
         self._get_writer().submit(errand)
         return errand.done.result()
 
+    def commit_each(self, change_sets: Sequence[ChangeSet]) -> Sequence[Commit | LimenError]:
+        """Make each of these, on its own and all in one go; what became of each, in their order."""
+        waiting = [self._submitted(change_set) for change_set in change_sets]
+        return [_outcome(errand) if isinstance(errand, ChangeErrand) else errand for errand in waiting]
+
+    def _submitted(self, change_set: ChangeSet) -> ChangeErrand | LimenError:
+        errand = ChangeErrand(change_set)
+        try:
+            check_change_set(change_set)
+            self._get_writer().submit(errand)
+        except LimenError as error:
+            return error
+        return errand
+
     def head(self) -> int:
         """The number of the newest commit."""
         return self._journal.head()
@@ -355,6 +369,13 @@ class Vault:
             if found is not None and sha256(found[0]).hexdigest() == checksum:
                 return found[0]
         return None
+
+
+def _outcome(errand: ChangeErrand) -> Commit | LimenError:
+    try:
+        return errand.done.result()
+    except LimenError as error:
+        return error
 
 
 def _events_of(commit: Commit) -> Sequence[ChangeEvent]:

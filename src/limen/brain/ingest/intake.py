@@ -1,9 +1,11 @@
 """Takes what comes from outside into a brain: once, under a path of its own, with its origin and trust on record."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct, structs
 
 from limen.brain.documents.document import new_document_id
 from limen.brain.index.ports import PassageIndex, Trust
@@ -13,9 +15,9 @@ from limen.brain.ingest.limits import MAX_BYTES, Budget
 from limen.brain.ingest.readers import Reading, is_conversation, read
 from limen.brain.paths import check_path, slug_of
 from limen.brain.ports import DocumentStore
-from limen.brain.records import ChangeSet, DocumentId, DocumentRecord, Facts, IngestReport, Metadata, Write
+from limen.brain.records import ChangeSet, Commit, DocumentId, DocumentRecord, Facts, IngestReport, Metadata, Write
 from limen.clock import monotonic, timestamp
-from limen.errors import Conflict, FileTooLarge, InvalidPath, NotFound
+from limen.errors import Conflict, FileTooLarge, InvalidPath, LimenError, NotFound
 
 __all__ = ["QUEUED_BYTES", "Intake", "Item"]
 
@@ -65,6 +67,74 @@ class Intake:
             Unreadable: no text can be made of it.
         """
         begun = monotonic()
+        placed = self._placed(item, actor, begun)
+        if isinstance(placed, IngestReport):
+            return placed
+        if len(item.content) > QUEUED_BYTES:
+            return self._queue(placed.request, item.content, kick, begun)
+        draft = self._drafted(placed, item.content, begun)
+        return draft if isinstance(draft, IngestReport) else self._written(draft)
+
+    def take_each(
+        self, items: Sequence[tuple[Item, str]], kick: Callable[[], None]
+    ) -> Sequence[IngestReport | LimenError]:
+        """Take in items, each with its actor, as `take` would; what became of each, in their order.
+
+        They are read one after the other and written together: half the work of taking them in side by side.
+        """
+        outcomes: dict[int, IngestReport | LimenError] = {}
+        drafts: dict[int, _Draft] = {}
+        seen: set[str] = set()
+        for number, (item, actor) in enumerate(items):
+            try:
+                found = self._draft(item, actor, seen)
+            except LimenError as error:
+                outcomes[number] = error
+            else:
+                if isinstance(found, IngestReport):
+                    outcomes[number] = found
+                elif found is not None:
+                    drafts[number] = found
+        outcomes |= self._written_each(drafts)
+        # Big ones, and those that are or want what another one in front of them is or has.
+        for number in range(len(items)):
+            if number not in outcomes:
+                outcomes[number] = self._taken(*items[number], kick)
+        return [outcomes[number] for number in range(len(items))]
+
+    def work(self, job: Job, content: bytes, report: Report) -> int:
+        """Do what was queued; returns how many passages it has."""
+        progress = _Progress(report)
+        progress.tell("reading", 0, 1)
+        budget = Budget(job.request.name, tell=lambda done, total: progress.tell("reading", done, total))
+        reading = read(content, job.request.name, as_=job.request.as_, declared=job.request.content_type, budget=budget)
+        progress.tell("writing", 0, 1)
+        _, present = placed = self._place(job.request.path, job.request.origin)
+        request = structs.replace(job.request, path=placed[0])
+        written = self._written(
+            _Draft(request, present, _text(reading, content), _facts(request, reading), monotonic())
+        )
+        return written.chunk_count
+
+    def _taken(self, item: Item, actor: str, kick: Callable[[], None]) -> IngestReport | LimenError:
+        try:
+            return self.take(item, actor, kick)
+        except LimenError as error:
+            return error
+
+    def _draft(self, item: Item, actor: str, seen: set[str]) -> "_Draft | IngestReport | None":
+        """What is to be written, or the report of what it already is; None when it is better taken alone."""
+        begun = monotonic()
+        placed = self._placed(item, actor, begun)
+        if isinstance(placed, IngestReport):
+            return placed
+        marks = {placed.request.hash, placed.request.path}
+        if len(item.content) > QUEUED_BYTES or seen & marks:
+            return None
+        seen |= marks
+        return self._drafted(placed, item.content, begun)
+
+    def _placed(self, item: Item, actor: str, begun: float) -> "_Placed | IngestReport":
         if len(item.content) > MAX_BYTES:
             raise FileTooLarge(
                 f"{item.name!r}: {len(item.content):,} bytes, and {MAX_BYTES:,} are the most; split it", limit=MAX_BYTES
@@ -75,16 +145,24 @@ class Intake:
         known = self._known(present, digest)
         if known is not None:
             return self._report(known.id, known.path, digest, begun, reused=True)
-        request = _request(item, digest, actor, path, present.id if present else new_document_id())
-        if len(item.content) <= QUEUED_BYTES:
-            return self._take_now(request, item.content, present, begun)
-        job = self._jobs.add(request, item.content)
+        return _Placed(_request(item, digest, actor, path, present.id if present else new_document_id()), present)
+
+    def _drafted(self, placed: "_Placed", content: bytes, begun: float) -> "_Draft | IngestReport":
+        request = placed.request
+        reading = read(content, request.name, as_=request.as_, declared=request.content_type)
+        twin = self._twin(request, reading)
+        if twin is not None:
+            return self._report(twin.id, twin.path, request.hash, begun, reused=True)
+        return _Draft(request, placed.present, _text(reading, content), _facts(request, reading), begun)
+
+    def _queue(self, request: JobRequest, content: bytes, kick: Callable[[], None], begun: float) -> IngestReport:
+        job = self._jobs.add(request, content)
         kick()
         return IngestReport(
             status="queued",
             document_id=request.document_id,
-            path=path,
-            hash=digest,
+            path=request.path,
+            hash=request.hash,
             chunk_count=0,
             embedded_count=0,
             duration_ms=_since(begun),
@@ -92,26 +170,29 @@ class Intake:
             job_id=job.id,
         )
 
-    def work(self, job: Job, content: bytes, report: Report) -> int:
-        """Do what was queued; returns how many passages it has."""
-        progress = _Progress(report)
-        progress.tell("reading", 0, 1)
-        budget = Budget(job.request.name, tell=lambda done, total: progress.tell("reading", done, total))
-        reading = read(content, job.request.name, as_=job.request.as_, declared=job.request.content_type, budget=budget)
-        progress.tell("writing", 0, 1)
-        placed = self._place(job.request.path, job.request.origin)
-        document, _ = self._write(job.request, content, reading, *placed)
-        return self._index.count(document)
+    def _written(self, draft: "_Draft") -> IngestReport:
+        """Write it where it was to go, or beside what somebody else has put there since."""
+        for _ in range(WRITE_TRIES):
+            try:
+                self._store.commit(draft.change_set())
+            except Conflict:
+                # Another writer was there between the look and the write.
+                path, present = self._place(draft.request.path, draft.request.origin)
+                draft = structs.replace(draft, request=structs.replace(draft.request, path=path), present=present)
+            else:
+                return self._report_of(draft)
+        raise Conflict(f"name: {draft.request.path!r} is being written by others all the time; try again", field="name")
 
-    def _take_now(
-        self, request: JobRequest, content: bytes, present: DocumentRecord | None, begun: float
-    ) -> IngestReport:
-        reading = read(content, request.name, as_=request.as_, declared=request.content_type)
-        twin = self._twin(request, reading)
-        if twin is not None:
-            return self._report(twin.id, twin.path, request.hash, begun, reused=True)
-        document, path = self._write(request, content, reading, request.path, present)
-        return self._report(document, path, request.hash, begun, reused=False)
+    def _written_each(self, drafts: "Mapping[int, _Draft]") -> dict[int, IngestReport | LimenError]:
+        """What became of those that could be written at once; where another writer was quicker, nothing has."""
+        changes = [draft.change_set() for draft in drafts.values()]
+        outcomes: dict[int, IngestReport | LimenError] = {}
+        for (number, draft), outcome in zip(drafts.items(), self._store.commit_each(changes), strict=True):
+            if isinstance(outcome, Commit):
+                outcomes[number] = self._report_of(draft)
+            elif not isinstance(outcome, Conflict):
+                outcomes[number] = outcome
+        return outcomes
 
     def _twin(self, request: JobRequest, reading: Reading) -> DocumentRecord | None:
         """The document that was made of the same bytes under another name."""
@@ -121,38 +202,6 @@ class Intake:
         # Kept as it is, it has been looked for already.
         same_text = self._store.find_content(digest) if digest != request.hash else ()
         return next((found for found in same_text if found.metadata.get("original_sha256") == request.hash), None)
-
-    def _write(
-        self, request: JobRequest, content: bytes, reading: Reading, path: str, present: DocumentRecord | None
-    ) -> tuple[DocumentId, str]:
-        """Write it where it was to go, or beside what somebody else has put there since; returns what it is there."""
-        metadata = {
-            **reading.metadata,
-            **request.facts,
-            "origin": request.origin,
-            "original_sha256": request.hash,
-            "original_type": reading.content_type,
-            "ingested_at": timestamp(),
-            "trust": request.trust,
-        }
-        facts = Facts(
-            title=reading.title,
-            source="ingest",
-            content_type=reading.stored_type,
-            metadata=metadata,
-            document_id=request.document_id,
-        )
-        text = reading.text.encode() if reading.text is not None else content
-        for _ in range(WRITE_TRIES):
-            write = Write(path, text, facts, expected=present.checksum_sha256 if present else "")
-            try:
-                self._store.commit(ChangeSet(changes=(write,), actor=request.actor, reason="ingest"))
-            except Conflict:
-                # Another writer was there between the look and the write.
-                path, present = self._place(request.path, request.origin)
-            else:
-                return present.id if present else request.document_id, path
-        raise Conflict(f"name: {request.path!r} is being written by others all the time; try again", field="name")
 
     def _known(self, present: DocumentRecord | None, digest: str) -> DocumentRecord | None:
         """The document that was made of exactly these bytes: the one from the same origin, or any that holds them."""
@@ -175,6 +224,11 @@ class Intake:
                 return path, present
         raise Conflict(f"name: {wanted!r} and {NAME_TRIES} variants of it are taken; rename it", field="name")
 
+    def _report_of(self, draft: "_Draft") -> IngestReport:
+        request, present = draft.request, draft.present
+        document = present.id if present else request.document_id
+        return self._report(document, request.path, request.hash, draft.begun, reused=False)
+
     def _report(self, document: DocumentId, path: str, digest: str, begun: float, *, reused: bool) -> IngestReport:
         count = self._index.count(document)
         return IngestReport(
@@ -187,6 +241,52 @@ class Intake:
             duration_ms=_since(begun),
             reused=reused,
         )
+
+
+class _Placed(Struct, frozen=True):
+    """Where an item goes, and what is there now."""
+
+    request: JobRequest
+    present: DocumentRecord | None
+
+
+class _Draft(Struct, frozen=True):
+    """An item that was read and is to be written."""
+
+    request: JobRequest
+    present: DocumentRecord | None
+    text: bytes
+    facts: Facts
+    begun: float
+
+    def change_set(self) -> ChangeSet:
+        """The change that writes it, unless somebody else has been there since."""
+        expected = self.present.checksum_sha256 if self.present else ""
+        write = Write(self.request.path, self.text, self.facts, expected=expected)
+        return ChangeSet(changes=(write,), actor=self.request.actor, reason="ingest")
+
+
+def _text(reading: Reading, content: bytes) -> bytes:
+    return content if reading.text is None else reading.text.encode()
+
+
+def _facts(request: JobRequest, reading: Reading) -> Facts:
+    metadata = {
+        **reading.metadata,
+        **request.facts,
+        "origin": request.origin,
+        "original_sha256": request.hash,
+        "original_type": reading.content_type,
+        "ingested_at": timestamp(),
+        "trust": request.trust,
+    }
+    return Facts(
+        title=reading.title,
+        source="ingest",
+        content_type=reading.stored_type,
+        metadata=metadata,
+        document_id=request.document_id,
+    )
 
 
 def _request(item: Item, digest: str, actor: str, path: str, document: DocumentId) -> JobRequest:
