@@ -218,6 +218,11 @@ REQUIREMENTS: dict[str, str] = {
     "registry.pinned": "Versions that move are refused.",
     "bundle.confined": "Nothing of a bundle leaves its folder, and no bomb goes off.",
     "brain.journal-damage": "A damaged journal is noticed, and never tells a wrong past or content.",
+    "gateway.faults": "An upstream's fault is a clear error for its own call, leaves nothing behind and harms nobody else.",
+    "gateway.conformance": "The official server suites of both revisions pass through the gateway.",
+    "gateway.real-servers": "Servers nobody here wrote work behind the gateway in both revisions.",
+    "gateway.both-directions": "What an upstream says and asks reaches its caller, whichever revision either side speaks.",
+    "gateway.campaign": "A thousand crashes, a kill and a crowd lose no call of others and leave no process.",
 }
 
 # Duties taken on and not yet proven by any test; this may only shrink.

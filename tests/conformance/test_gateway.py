@@ -8,6 +8,7 @@ import pytest
 
 from tests.conformance.suite import NEXT, Findings, run, script
 from tests.environment import Node
+from tests.requirements import requirement
 from tests.servers.sdk_everything.running import http_entry, hub_before, stdio_entry
 
 pytestmark = [pytest.mark.needs_node, pytest.mark.timeout(120)]
@@ -44,18 +45,21 @@ def assert_all_pass(found: Findings, scenarios: int) -> None:
     assert found.returncode == 0, found.output
 
 
+@requirement("gateway.conformance")
 def test_every_scenario_of_the_session_revision_passes(node: Node, endpoint: str, tmp_path: Path) -> None:
     found = findings(node, endpoint, "2025-11-25", tmp_path)
     assert_all_pass(found, 33)
     assert found.empty == NOT_TO_BE_SEEN
 
 
+@requirement("gateway.conformance")
 def test_every_scenario_of_the_stateless_revision_passes(node: Node, endpoint: str, tmp_path: Path) -> None:
     found = findings(node, endpoint, "2026-07-28", tmp_path)
     assert_all_pass(found, 40)
     assert not found.empty
 
 
+@requirement("gateway.conformance")
 def test_a_server_that_speaks_only_the_session_revision_is_served_in_the_stateless_one(
     node: Node, limen_bin: Path, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp import Client, MCPDeprecationWarning, MCPError, types
 from mcp.client.session import ClientRequestContext, IncomingMessage
 
+from tests.requirements import requirement
 from tests.servers.sdk_everything.running import http_entry, hub_before, stdio_entry
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -132,6 +133,7 @@ def text_of(result: types.CallToolResult) -> str:
     return block.text
 
 
+@requirement("gateway.both-directions")
 async def test_a_caller_is_asked_and_its_answers_come_back(person: Person, far: str) -> None:
     async with person.client() as client:
         filled = await client.call_tool(f"{far}__test_elicitation", {"message": "Who?"})
@@ -149,6 +151,7 @@ async def test_a_caller_is_asked_and_its_answers_come_back(person: Person, far: 
     assert prompt.messages[0].content.text == "Consider this: bees"
 
 
+@requirement("gateway.both-directions")
 async def test_a_caller_is_sent_to_a_page(person: Person, far: str) -> None:
     async with person.client() as client:
         visited = await client.call_tool(f"{far}__test_url_elicitation")
@@ -156,6 +159,7 @@ async def test_a_caller_is_sent_to_a_page(person: Person, far: str) -> None:
     assert person.asked == ["Sign in there, then come back."]
 
 
+@requirement("gateway.both-directions")
 @pytest.mark.parametrize("far", ["s25", "h25"])
 async def test_a_call_refused_for_want_of_a_page_is_made_again_when_somebody_was_there(
     person: Person, far: str
@@ -173,6 +177,7 @@ async def test_a_call_refused_for_want_of_a_page_is_made_again_when_somebody_was
     assert person.asked == ["Sign in first."]
 
 
+@requirement("gateway.both-directions")
 @pytest.mark.parametrize("far", ["s25", "h25"])
 async def test_a_client_that_cannot_visit_pages_is_told_so_in_its_own_revision(person: Person, far: str) -> None:
     async with person.client(**MUTE) as client:
@@ -181,6 +186,7 @@ async def test_a_client_that_cannot_visit_pages_is_told_so_in_its_own_revision(p
     assert refused.value.code == (-32021 if person.is_stateless else -32042)
 
 
+@requirement("gateway.both-directions")
 async def test_a_client_that_can_answer_nothing_is_refused_clearly(person: Person, far: str) -> None:
     async with person.client(**MUTE) as client:
         with pytest.raises(MCPError) as refused:
@@ -190,6 +196,7 @@ async def test_a_client_that_can_answer_nothing_is_refused_clearly(person: Perso
     assert text_of(plain) == "plain text, as asked"
 
 
+@requirement("gateway.both-directions")
 async def test_roots_are_told_from_the_settings_when_the_client_has_none(
     person: Person, far: str, tmp_path: Path
 ) -> None:
@@ -199,12 +206,14 @@ async def test_roots_are_told_from_the_settings_when_the_client_has_none(
     assert "garden" not in text_of(roots)
 
 
+@requirement("gateway.both-directions")
 async def test_progress_arrives_in_order(person: Person, far: str) -> None:
     async with person.client() as client:
         await client.call_tool(f"{far}__test_tool_with_progress", progress_callback=person.report)
     assert person.reported == [(0, 100, "0 of 100"), (50, 100, "50 of 100"), (100, 100, "100 of 100")]
 
 
+@requirement("gateway.both-directions")
 async def test_log_messages_arrive_from_the_level_on_that_the_caller_wants(person: Person, far: str) -> None:
     async with person.client(log_level="warning") as client:
         if not person.is_stateless:
@@ -213,6 +222,7 @@ async def test_log_messages_arrive_from_the_level_on_that_the_caller_wants(perso
     assert person.logged == ["said at warning", "said at error"]
 
 
+@requirement("gateway.both-directions")
 async def test_a_call_given_up_is_cancelled_at_the_upstream(person: Person, far: str) -> None:
     begun = anyio.Event()
 
@@ -255,6 +265,7 @@ async def hearing(person: Person, client: Client, heard: Heard, watched: str) ->
         yield until_listened
 
 
+@requirement("gateway.both-directions")
 async def test_changes_of_lists_and_resources_are_heard(person: Person, far: str) -> None:
     told, heard = anyio.create_memory_object_stream[object](64)
     watched = f"{far}__test://watched-resource"
@@ -284,6 +295,7 @@ async def test_changes_of_lists_and_resources_are_heard(person: Person, far: str
     assert uri == watched
 
 
+@requirement("gateway.both-directions")
 @pytest.mark.parametrize("far", ["s25", "h25"])
 async def test_the_upstream_is_unsubscribed_from_when_the_last_client_that_listened_is_gone(
     person: Person, far: str
@@ -303,6 +315,7 @@ async def test_the_upstream_is_unsubscribed_from_when_the_last_client_that_liste
             left = text_of(await client.call_tool(f"{far}__test_watched"))
 
 
+@requirement("gateway.both-directions")
 async def test_templates_and_completions_lead_to_their_upstream(person: Person, far: str) -> None:
     prompt = types.PromptReference(name=f"{far}__test_prompt_with_arguments")
     template = types.ResourceTemplateReference(uri=f"{far}__test://template/{{id}}/data")
@@ -319,6 +332,7 @@ async def test_templates_and_completions_lead_to_their_upstream(person: Person, 
 CLIENTS, CALLS = 10, 5
 
 
+@requirement("gateway.both-directions")
 @pytest.mark.slow
 @pytest.mark.timeout(90)
 async def test_what_is_said_and_asked_at_fifty_calls_at_once_reaches_each_own_caller_only(

@@ -12,6 +12,7 @@ import pytest
 
 from limen.config.model import ServerEntry
 from tests.environment import ROOT, Home
+from tests.requirements import requirement
 from tests.road.doors import SESSION, STATELESS, Client, Message, open_client
 from tests.road.shell import Shell
 from tests.road.upstreams import Threshold, a_server, is_running, open_threshold, until, until_gone
@@ -76,6 +77,7 @@ def code(error: Message) -> str:
     return error["data"]["code"]
 
 
+@requirement("gateway.faults")
 async def test_garbage_between_answers_is_counted_and_harms_nothing(front: Front) -> None:
     async with front(noisy=a_server("faults.garbage")) as (client, threshold):
         await listed(client, "noisy__echo")
@@ -85,6 +87,7 @@ async def test_garbage_between_answers_is_counted_and_harms_nothing(front: Front
         assert threshold.status("noisy").stderr_tail == ["a noisy one"]
 
 
+@requirement("gateway.faults")
 async def test_an_answer_under_a_wrong_id_is_nobodys(front: Front) -> None:
     async with front(liar=a_server("faults.wrong_id", timeout_s=0.3)) as (client, _):
         await listed(client, "liar__echo")
@@ -95,6 +98,7 @@ async def test_an_answer_under_a_wrong_id_is_nobodys(front: Front) -> None:
         await echoes(client, "liar")
 
 
+@requirement("gateway.faults")
 async def test_the_first_of_two_answers_counts(front: Front) -> None:
     async with front(twice=a_server("faults.twice")) as (client, _):
         await listed(client, "twice__echo")
@@ -102,6 +106,7 @@ async def test_the_first_of_two_answers_counts(front: Front) -> None:
             await echoes(client, "twice", number)
 
 
+@requirement("gateway.faults")
 @pytest.mark.parametrize("place", ["first", "last"])
 async def test_a_line_beyond_the_limit_fails_its_own_call_at_once(front: Front, place: str) -> None:
     async with front(enormous=a_server("faults.enormous")) as (client, _):
@@ -114,6 +119,7 @@ async def test_a_line_beyond_the_limit_fails_its_own_call_at_once(front: Front, 
         await echoes(client, "enormous")
 
 
+@requirement("gateway.faults")
 async def test_a_call_that_is_never_answered_ends_with_its_time(front: Front) -> None:
     async with front(silent=a_server("faults.silent", timeout_s=0.3)) as (client, _):
         await listed(client, "silent__wait")
@@ -123,6 +129,7 @@ async def test_a_call_that_is_never_answered_ends_with_its_time(front: Front) ->
         assert await says(client, "silent__cancelled") == "1"
 
 
+@requirement("gateway.faults")
 async def test_a_server_that_stops_in_the_middle_of_an_answer_is_replaced(front: Front) -> None:
     async with front(closing=a_server("faults.closing")) as (client, _):
         await listed(client, "closing__stop")
@@ -132,6 +139,7 @@ async def test_a_server_that_stops_in_the_middle_of_an_answer_is_replaced(front:
         await echoes(client, "healthy")
 
 
+@requirement("gateway.faults")
 async def test_a_server_that_crashes_at_its_start_is_told_with_its_last_words(front: Front) -> None:
     async with front(loop=a_server("faults.crashloop")) as (client, threshold):
         assert await listed(client, "healthy__echo") == ["healthy__echo"]
@@ -140,6 +148,7 @@ async def test_a_server_that_crashes_at_its_start_is_told_with_its_last_words(fr
         await echoes(client, "healthy")
 
 
+@requirement("gateway.faults")
 async def test_calls_in_flight_at_a_crash_fail_at_once_and_the_next_one_works(front: Front) -> None:
     async with front(frail=a_server("faults.crashing")) as (client, _):
         await listed(client, "frail__hold")
@@ -155,6 +164,7 @@ async def test_calls_in_flight_at_a_crash_fail_at_once_and_the_next_one_works(fr
         assert len(pids) == 5
 
 
+@requirement("gateway.faults")
 async def test_a_daemon_that_holds_the_pipes_open_does_not_outlive_its_server(front: Front) -> None:
     async with front(forker=a_server("faults.daemon")) as (client, _):
         await listed(client, "forker__fork")
@@ -168,6 +178,7 @@ async def test_a_daemon_that_holds_the_pipes_open_does_not_outlive_its_server(fr
     await until_gone(*family)
 
 
+@requirement("gateway.faults")
 async def test_ten_thousand_tools_are_all_listed_and_can_be_called(front: Front) -> None:
     async with front(rich=a_server("faults.many", "10000", "thing")) as (client, _):
         found = await listed(client, "rich__thing0")
@@ -175,6 +186,7 @@ async def test_ten_thousand_tools_are_all_listed_and_can_be_called(front: Front)
         assert json.loads(await says(client, "rich__thing9999", {"a": 1})) == {"a": 1}
 
 
+@requirement("gateway.faults")
 @pytest.mark.parametrize("way", ["fresh", "cycle"])
 async def test_a_list_without_end_is_given_up_and_the_others_are_shown(front: Front, way: str) -> None:
     async with front(endless=a_server("faults.endless", way)) as (client, threshold):
@@ -184,6 +196,7 @@ async def test_a_list_without_end_is_given_up_and_the_others_are_shown(front: Fr
         await echoes(client, "healthy")
 
 
+@requirement("gateway.faults")
 async def test_a_list_that_changes_while_it_is_read_is_read_again(front: Front) -> None:
     async with front(fickle=a_server("faults.changing")) as (client, _):
         found = await listed(client, "fickle__reading3_page2")
@@ -192,6 +205,7 @@ async def test_a_list_that_changes_while_it_is_read_is_read_again(front: Front) 
         await echoes(client, "fickle")
 
 
+@requirement("gateway.faults")
 async def test_tools_with_broken_schemas_are_left_out_with_a_reason(front: Front) -> None:
     async with front(broken=a_server("faults.schemas")) as (client, threshold):
         found = await listed(client, "broken__echo")
@@ -201,6 +215,7 @@ async def test_tools_with_broken_schemas_are_left_out_with_a_reason(front: Front
         await echoes(client, "broken")
 
 
+@requirement("gateway.faults")
 async def test_content_that_does_not_fit_its_declaration_arrives_as_it_was_written(front: Front) -> None:
     async with front(broken=a_server("faults.schemas")) as (client, _):
         await listed(client, "broken__unfitting")
@@ -208,6 +223,7 @@ async def test_content_that_does_not_fit_its_declaration_arrives_as_it_was_writt
         await echoes(client, "broken")
 
 
+@requirement("gateway.faults")
 async def test_a_result_that_is_no_object_is_an_error_of_its_server(front: Front) -> None:
     async with front(broken=a_server("faults.schemas")) as (client, _):
         await listed(client, "broken__shapeless")
@@ -216,6 +232,7 @@ async def test_a_result_that_is_no_object_is_an_error_of_its_server(front: Front
         await echoes(client, "broken")
 
 
+@requirement("gateway.faults")
 async def test_a_server_that_hangs_in_its_handshake_delays_only_calls_to_it(front: Front) -> None:
     async with front(hanging=a_server("faults.hanging")) as (client, threshold):
         assert await listed(client, "healthy__echo") == ["healthy__echo"]
@@ -229,6 +246,7 @@ def moody(mood: str) -> ServerEntry:
     return a_server("faults.moody", env={"MOOD": mood}, timeout_s=0.5)
 
 
+@requirement("gateway.faults")
 async def test_a_call_to_a_server_that_hangs_in_its_handshake_ends_with_its_own_time(front: Front) -> None:
     async with front(moody=moody("good")) as (client, _):
         await listed(client, "moody__echo")
@@ -241,6 +259,7 @@ async def test_a_call_to_a_server_that_hangs_in_its_handshake_ends_with_its_own_
         assert {code(task.result()) for task in hung} == {"upstream_timeout"}
 
 
+@requirement("gateway.faults")
 async def test_a_server_that_cannot_start_is_told_with_its_last_words_and_then_left_alone(front: Front) -> None:
     async with front(moody=moody("good")) as (client, _):
         await listed(client, "moody__echo")
@@ -254,6 +273,7 @@ async def test_a_server_that_cannot_start_is_told_with_its_last_words_and_then_l
         await echoes(client, "healthy")
 
 
+@requirement("gateway.faults")
 async def test_a_slow_call_holds_up_nobody(front: Front) -> None:
     async with front(slow=a_server("faults.slow")) as (client, _):
         await listed(client, "slow__nap")
@@ -270,6 +290,7 @@ async def test_a_slow_call_holds_up_nobody(front: Front) -> None:
         assert nap.result() == "woken"
 
 
+@requirement("gateway.faults")
 async def test_a_client_that_takes_its_call_back_stops_the_waiting(front: Front) -> None:
     async with front(silent=a_server("faults.silent")) as (client, _):
         await listed(client, "silent__wait")
@@ -288,6 +309,7 @@ async def test_a_client_that_takes_its_call_back_stops_the_waiting(front: Front)
         waiting.cancel()
 
 
+@requirement("gateway.faults")
 async def test_large_answers_within_the_limit_arrive_whole(front: Front) -> None:
     async with front(enormous=a_server("faults.enormous")) as (client, _):
         await listed(client, "enormous__grow")
@@ -322,6 +344,7 @@ async def talk(client: Client, mark: str) -> Message:
     return await asking
 
 
+@requirement("gateway.faults")
 async def test_all_that_a_server_says_and_asks_at_a_call_reaches_its_caller(front: Front) -> None:
     async with front(talker=a_server("faults.talkative")) as (client, _):
         await listed(client, "talker__talk")
@@ -332,6 +355,7 @@ async def test_all_that_a_server_says_and_asks_at_a_call_reaches_its_caller(fron
         await echoes(client, "talker")
 
 
+@requirement("gateway.faults")
 def test_a_noisy_server_behind_limen_on_stdio(limen_bin: Path, home: Home) -> None:
     entry = {"command": sys.executable, "args": ["-S", "-m", "tests.servers.faults.garbage"], "cwd": str(ROOT)}
     settings = {"toolsets": ["hub"], "servers": {"noisy": entry, "silent": {"command": "there-is-no-such-program"}}}

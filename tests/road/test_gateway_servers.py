@@ -15,6 +15,7 @@ from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import ResourceUpdated
 
 from tests.environment import Node
+from tests.requirements import requirement
 from tests.servers.sdk_everything.running import hub_before
 
 MODERN = "2026-07-28"
@@ -145,6 +146,7 @@ PLAIN: dict[str, tuple[dict[str, Any], str]] = {
 ONLY_AS_TASK = {"simulate-research-query"}
 
 
+@requirement("gateway.real-servers")
 async def test_everything_lists_each_tool_prompt_resource_and_template(person: Person) -> None:
     async with person.client() as client:
         tools = {tool.name for tool in (await client.list_tools()).tools if tool.name.startswith(EVERYTHING)}
@@ -158,6 +160,7 @@ async def test_everything_lists_each_tool_prompt_resource_and_template(person: P
     assert {f"{EVERYTHING}demo://resource/dynamic/{kind}/{{resourceId}}" for kind in ("text", "blob")} <= templates
 
 
+@requirement("gateway.real-servers")
 @pytest.mark.parametrize("tool", PLAIN)
 async def test_everything_answers_each_tool(person: Person, tool: str) -> None:
     arguments, said = PLAIN[tool]
@@ -170,6 +173,7 @@ async def test_everything_answers_each_tool(person: Person, tool: str) -> None:
         assert result.structured_content is not None
 
 
+@requirement("gateway.real-servers")
 async def test_everything_reports_its_progress(person: Person) -> None:
     heard: list[tuple[float, float | None]] = []
 
@@ -182,6 +186,7 @@ async def test_everything_reports_its_progress(person: Person) -> None:
     assert heard == [(1, 3), (2, 3), (3, 3)]
 
 
+@requirement("gateway.real-servers")
 async def test_everything_is_called_again_when_the_page_it_wants_visited_was(person: Person) -> None:
     arguments = {"url": f"https://sign-in.example/{person.mode}", "errorPath": True}
     async with person.client() as client:
@@ -190,6 +195,7 @@ async def test_everything_is_called_again_when_the_page_it_wants_visited_was(per
     assert person.pages == ["https://modelcontextprotocol.io", arguments["url"]]
 
 
+@requirement("gateway.real-servers")
 async def test_everything_gives_its_prompts_and_completes_them_in_context(person: Person) -> None:
     reference = types.PromptReference(name=f"{EVERYTHING}completable-prompt")
     async with person.client() as client:
@@ -209,6 +215,7 @@ async def test_everything_gives_its_prompts_and_completes_them_in_context(person
     assert people.completion.values == ["David", "Eve", "Frank"]
 
 
+@requirement("gateway.real-servers")
 async def test_everything_lets_its_resources_be_read_and_watched(person: Person) -> None:
     told, heard = anyio.create_memory_object_stream[str](64)
     uri = f"{EVERYTHING}demo://resource/dynamic/text/7"
@@ -242,6 +249,7 @@ async def test_everything_lets_its_resources_be_read_and_watched(person: Person)
     assert updated == uri
 
 
+@requirement("gateway.real-servers")
 async def test_filesystem_reads_writes_and_refuses(person: Person, workshop: Path) -> None:
     path = workshop / f"{person.mode}.txt"
     async with person.client() as client:
@@ -257,6 +265,7 @@ async def test_filesystem_reads_writes_and_refuses(person: Person, workshop: Pat
     assert outside.is_error
 
 
+@requirement("gateway.real-servers")
 async def test_memory_keeps_a_graph(person: Person) -> None:
     name = f"Ada of {person.mode}"
     entity = {"name": name, "entityType": "person", "observations": ["likes bees"]}
@@ -272,6 +281,7 @@ async def test_memory_keeps_a_graph(person: Person) -> None:
     assert gone["entities"] == []
 
 
+@requirement("gateway.real-servers")
 async def test_git_shows_a_repository(person: Person, workshop: Path) -> None:
     repository = {"repo_path": str(workshop)}
     async with person.client() as client:
@@ -285,6 +295,7 @@ async def test_git_shows_a_repository(person: Person, workshop: Path) -> None:
     assert wrong.is_error
 
 
+@requirement("gateway.real-servers")
 async def test_time_is_told_and_converted(person: Person) -> None:
     hours = {"source_timezone": "Europe/Vienna", "time": "12:00", "target_timezone": "Asia/Tokyo"}
     async with person.client() as client:

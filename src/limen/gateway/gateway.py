@@ -20,11 +20,12 @@ from limen.errors import LimenError, NotFound, RemoteError, UpstreamError
 from limen.gateway.cache import DefinitionCache
 from limen.gateway.catalog import Catalog, Route, missing_tools
 from limen.gateway.credentials import saved_credentials
+from limen.gateway.house import House
 from limen.gateway.options import GatewayOptions
 from limen.gateway.outgoing import envelope, outgoing
 from limen.gateway.parking import TICKET, Parking
 from limen.gateway.talk import Talk
-from limen.gateway.upstream import House, State, Upstream
+from limen.gateway.upstream import State, Upstream
 from limen.protocol.codes import HEADER_MISMATCH
 from limen.protocol.versions import STATELESS_REVISION
 from limen.transport.handshake import ClientProfile

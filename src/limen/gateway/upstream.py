@@ -3,12 +3,11 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Struct
 
 from limen.config.model import ServerEntry
 from limen.errors import (
@@ -22,23 +21,21 @@ from limen.errors import (
 )
 from limen.gateway.attending import Attendant
 from limen.gateway.backoff import Backoff
-from limen.gateway.cache import DefinitionCache, Kept, digest_of
+from limen.gateway.cache import Kept, digest_of
 from limen.gateway.definitions import Definitions, read_definitions
 from limen.gateway.floor import Floor, Manner
+from limen.gateway.house import House
 from limen.gateway.idling import Usage
 from limen.gateway.link import Link
 from limen.gateway.reaching import LIMITS, open_channel
 from limen.gateway.talk import Talk
+from limen.gateway.telling import death_of, described, stderr_of
 from limen.gateway.turns import Turns
 from limen.protocol.versions import SERVED, SESSION_REVISION, STATELESS_REVISION, Revision
-from limen.redact import redact_text
-from limen.transport.authorizer import Authorizer
 from limen.transport.channel import Attributing, Channel
 from limen.transport.client import McpClient, open_client
-from limen.transport.handshake import ClientProfile
-from limen.transport.process import ChildChannel
 
-__all__ = ["House", "State", "Upstream"]
+__all__ = ["State", "Upstream"]
 
 log = logging.getLogger(__name__)
 
@@ -48,20 +45,6 @@ CLOSE_S: Final = 8.0
 _ID: Final = re.compile(rb'"id"\s*:\s*([0-9]+)')
 
 State = Literal["idle", "starting", "ready", "failed", "closed"]
-
-
-class House(Struct, frozen=True):
-    """What all upstreams share."""
-
-    cache: DefinitionCache
-    environment: Mapping[str, str]
-    roots: bytes
-    profile: ClientProfile
-    authorizer: Callable[[str, ServerEntry], Authorizer | None]
-    changed: "Callable[[Upstream], None]"
-    """Told when an upstream's definitions are not what they were."""
-    updated: "Callable[[Upstream, str], None]"
-    """Told when a resource of an upstream was updated."""
 
 
 class Upstream:
@@ -106,9 +89,7 @@ class Upstream:
     @property
     def stderr_tail(self) -> Sequence[str]:
         """The last lines its process wrote to stderr, without secrets."""
-        if not isinstance(self._channel, ChildChannel):
-            return ()
-        return [redact_text(line) for line in self._channel.stderr_tail]
+        return stderr_of(self._channel)
 
     @property
     def is_stateless(self) -> bool:
@@ -176,7 +157,7 @@ class Upstream:
         except RequestTimeout as error:
             raise UpstreamTimeout(f"{self.name}: {error}", server=self.name) from error
         except ChannelClosed as error:
-            raise self._death(error) from error
+            raise death_of(self.name, self._channel, error) from error
         finally:
             self._turns.leave()
             self.usage.rest()
@@ -396,35 +377,13 @@ class Upstream:
 
     def _note_end(self) -> None:
         self._backoff.died()
-        self.last_error = str(self._death(ChannelClosed("it ended")))
+        self.last_error = str(death_of(self.name, self._channel, ChannelClosed("it ended")))
         log.warning("upstream ended by itself", extra={"server": self.name, "reason": self.last_error})
 
     def _fail(self, opening: "asyncio.Future[Link]", error: LimenError) -> None:
         self._backoff.did_not_start()
-        told = self._described(error)
+        told = described(self.name, self._channel, error)
         self.last_error = str(told)
         self._discovered.set()
         if not opening.done():
             opening.set_exception(told)
-
-    def _death(self, error: LimenError) -> ChannelClosed:
-        status = self._channel.exit_status if isinstance(self._channel, ChildChannel) else None
-        how = "has ended" if status is None else f"has ended with status {status}"
-        tail = list(self.stderr_tail)
-        said = f"; its last words: {tail[-1]}" if tail else ""
-        return ChannelClosed(
-            f"{self.name} {how}; the next call starts it again{said}",
-            server=self.name,
-            exit_status=status,
-            stderr_tail=tail,
-            reason=str(error),
-        )
-
-    def _described(self, error: LimenError) -> LimenError:
-        tail = list(self.stderr_tail)
-        said = f"; its last words: {tail[-1]}" if tail else ""
-        facts: dict[str, object] = {**error.facts, "server": self.name}
-        if tail:
-            facts["stderr_tail"] = tail
-        kind = type(error) if type(error).__init__ is LimenError.__init__ else Unreachable
-        return kind(f"{self.name}: {error}{said}", **facts)
