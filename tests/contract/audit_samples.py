@@ -4,7 +4,7 @@ import asyncio
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from limen.calls.call import (
     Capability,
     Kind,
     Outcome,
-    Question,
     Result,
     Subject,
 )
@@ -26,29 +25,11 @@ from limen.db.sqlite import connect, connect_readonly, transaction
 from limen.governance.audit import AuditTrail
 from limen.ids import new_call_id
 from tests.environment import ROOT
+from tests.house import SilentExchange
 
 RULE = "local-default"
 DONE = Outcome("ok", "", RULE, 1.25, 42)
 ALICE = Caller(Subject("alice"), roles=frozenset({"local"}), client="tests/1", tier="admin")
-
-
-class Silence:
-    """An exchange with a client that declared nothing and hears nothing."""
-
-    def supports(self, feature: str) -> bool:
-        return False
-
-    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        return None
-
-    async def log(self, level: str, data: object, logger: str | None = None) -> None:
-        return None
-
-    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Any]:
-        return {}
-
-    async def release(self) -> None:
-        return None
 
 
 def a_call(
@@ -60,7 +41,7 @@ def a_call(
     kind: Kind = "tool",
 ) -> Call:
     """One call with a fresh id."""
-    return Call(new_call_id(), method, kind, name, arguments, caller, Silence())
+    return Call(new_call_id(), method, kind, name, arguments, caller, SilentExchange())
 
 
 def a_capability(name: str = "search", *, action: ActionClass = "read", source: str = "hub") -> Capability:

@@ -20,7 +20,7 @@ from limen.errors import LimenError, NotFound, RemoteError, UpstreamError
 from limen.gateway.cache import DefinitionCache
 from limen.gateway.catalog import Catalog, Route, missing_tools
 from limen.gateway.credentials import saved_credentials
-from limen.gateway.house import House
+from limen.gateway.house import House, Member
 from limen.gateway.options import GatewayOptions
 from limen.gateway.outgoing import envelope, outgoing
 from limen.gateway.parking import TICKET, Parking
@@ -273,15 +273,19 @@ class Gateway:
         if not any(self._changes.is_followed(name) for name in names):
             self._aside(route.upstream.unsubscribe(route.name))
 
-    def _on_changed(self, upstream: Upstream) -> None:
-        if self._upstreams.get(upstream.name) is not upstream:
+    def _on_changed(self, member: Member) -> None:
+        upstream = self._upstreams.get(member.name)
+        if upstream is None or upstream is not member:
             return
         self._announce(self._catalog.put(upstream))
         self._catalog.arrange(list(self._upstreams))
         for tool in missing_tools(upstream.entry, upstream.definitions):
             log.warning("the settings name a tool that its server lacks", extra={"server": upstream.name, "tool": tool})
 
-    def _on_updated(self, upstream: Upstream, uri: str) -> None:
+    def _on_updated(self, member: Member, uri: str) -> None:
+        upstream = self._upstreams.get(member.name)
+        if upstream is None or upstream is not member:
+            return
         for name in {uri, self._catalog.exposed_uri_of(upstream, uri)}:
             self._changes.publish(ResourceUpdated(name))
 

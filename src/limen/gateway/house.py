@@ -1,7 +1,7 @@
 """What all upstreams of a gateway share."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -10,10 +10,13 @@ from limen.gateway.cache import DefinitionCache
 from limen.transport.authorizer import Authorizer
 from limen.transport.handshake import ClientProfile
 
-if TYPE_CHECKING:
-    from limen.gateway.upstream import Upstream
+__all__ = ["House", "Member"]
 
-__all__ = ["House"]
+
+class Member(Protocol):
+    """An upstream, as far as its house must know it."""
+
+    name: str
 
 
 class House(Struct, frozen=True):
@@ -24,7 +27,7 @@ class House(Struct, frozen=True):
     roots: bytes
     profile: ClientProfile
     authorizer: Callable[[str, ServerEntry], Authorizer | None]
-    changed: "Callable[[Upstream], None]"
+    changed: Callable[[Member], None]
     """Told when an upstream's definitions are not what they were."""
-    updated: "Callable[[Upstream, str], None]"
+    updated: Callable[[Member, str], None]
     """Told when a resource of an upstream was updated."""

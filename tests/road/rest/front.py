@@ -103,7 +103,7 @@ async def open_rest(folder: Path, *, policy: Policy | None = None, ping_s: float
         )
         house = a_house(providers={"memory": memory_toolset(access), "store": store_operations(access)}, policy=policy)
         hub = await stack.enter_async_context(open_hub(house))
-        door = RestDoor(house.pipeline, lambda scope: hub.door.identify(scope), EventStreams(ping_s))
+        door = RestDoor(house.pipeline, lambda scope: hub.door.identify(scope), streams=EventStreams(ping_s))
         hub.door.more_routes.update(door.routes)
         hub.door.more_prefixes.update(door.prefixes)
         stack.callback(door.stop)
