@@ -10,6 +10,7 @@ __all__ = ["KINDS", "Spoiler"]
 
 PAGE = 8192
 MOST_COPIES = 8
+LOG = "-wal"
 SHARED = "-shm"
 """Memory that processes share, which only looks like a file: to cut it under somebody is to kill them."""
 
@@ -131,7 +132,9 @@ class Spoiler:
 
     def _is_other(self, copy: Path, is_open: bool) -> bool:
         now = self._folder / copy.name
-        if copy.name.endswith(SHARED) and is_open:
+        # Nor is an older log put under somebody who reads it: of two builds of an index, rows with the same number
+        # cannot be told apart then (docs/decisions/0013-own-passage-index.md).
+        if copy.name.endswith((SHARED, LOG)) and is_open:
             return False
         return not now.exists() or now.read_bytes() != copy.read_bytes()
 
