@@ -349,6 +349,10 @@ async def test_a_spool_that_others_lay_hands_on_is_given_up_for_a_new_one(
     async with open_audit(path) as trail:
         calls = [await record(trail)]
         await trail.flush()
+        while not spools_beside(path):
+            # When the disk stalls, rows may go to the database without one.
+            calls.append(await record(trail))
+            await trail.flush()
         (spool,) = spools_beside(path)
         if mischief == "removed":
             spool.unlink()
@@ -363,7 +367,7 @@ async def test_a_spool_that_others_lay_hands_on_is_given_up_for_a_new_one(
         await trail.flush()
         await until(lambda: spool not in spools_beside(path))
     phases = phases_of(path)
-    assert [phases[call.id] for call in calls] == [BOTH, BOTH]
+    assert [phases[call.id] for call in calls] == [BOTH] * len(calls)
     assert AuditLog(path).verify().ok
 
 
