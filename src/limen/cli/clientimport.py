@@ -3,11 +3,10 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from limen.config.document import BadText
 from limen.config.editing.edits import put_entries
 from limen.config.editing.files import FileState, read_state
+from limen.config.editing.reading import read_own
 from limen.config.entries import SECTIONS
 from limen.config.foreign.formats import FORMATS
 from limen.config.foreign.merging import Choice, merge
@@ -15,7 +14,6 @@ from limen.config.foreign.places import CLIENTS, find_places
 from limen.config.foreign.reading import Circumstances, read_foreign
 from limen.config.foreign.records import Reading
 from limen.config.foreign.secrets import SecretNames
-from limen.config.syntax import Syntax, read_plain
 from limen.config.variables import expand
 from limen.errors import ConfigInvalid, InvalidArguments, LimenError, NotFound
 from limen.shapes import is_array, is_object
@@ -94,7 +92,7 @@ def plan_import(gathering: Gathering, file: Path) -> Plan:
         ConfigInvalid: it cannot be read, or not be changed safely.
     """
     state = read_state(file)
-    syntax, data = _settings(state, file)
+    syntax, data = read_own(state, file)
     sections = [section for section in SECTIONS if data.get(section) is not None]
     taken = {str(name) for section in sections if is_object(data[section]) for name in data[section]}
     choices = merge(gathering.readings, taken)
@@ -148,30 +146,6 @@ def _project_of(path: Path, users: Container[Path]) -> Path | None:
 def _read(path: Path, given: Circumstances) -> Reading | None:
     state = read_state(path)
     return None if state.data is None else read_foreign(state.text, path, given)
-
-
-def _settings(state: FileState, file: Path) -> tuple[Syntax, Mapping[str, Any]]:
-    """How the settings file is written, and what it says."""
-    syntax: Syntax = "json" if _is_json(state.text) else "yaml"
-    try:
-        data = read_plain(state.text, syntax)
-    except BadText as error:
-        place = f"{file}:{error.at.line}:{error.at.column}"
-        raise ConfigInvalid(f"{place}: {error}", fix=error.fix, file=str(file)) from error
-    if data is not None and not is_object(data):
-        raise ConfigInvalid(f"{file} is no mapping of settings", fix="`limen config edit` opens it", file=str(file))
-    return syntax, data or {}
-
-
-def _is_json(text: str) -> bool:
-    """Braces begin JSON, and YAML's own short form too."""
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return False
-    try:
-        read_plain(text, "json")
-    except BadText:
-        return False
-    return True
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from limen.cli.invocation import Invocation
 from limen.cli.loading import read_settings
-from limen.config.document import BadText
 from limen.config.editing.edits import change_entry, find_entry, put_entries, remove_entry
 from limen.config.editing.files import FileState, read_state
+from limen.config.editing.reading import read_own
 from limen.config.entries import SECTIONS, is_server_name
 from limen.config.parse import parse
 from limen.config.problems import suggest
-from limen.config.syntax import Syntax, read_plain
+from limen.config.syntax import Syntax
 from limen.config.variables import expand
 from limen.errors import ConfigInvalid, Conflict, InvalidArguments, NotFound
 from limen.shapes import is_object, items_of, object_of
@@ -43,7 +43,7 @@ class SettingsFile:
         self._environment = environment
         self._state = read_state(path)
         self._syntax: Syntax
-        self._syntax, data = _read(self._state, path)
+        self._syntax, data = read_own(self._state, path)
         self._section = next((section for section in SECTIONS if data.get(section) is not None), SECTIONS[0])
         self._names = [name for section in SECTIONS for name in object_of(data.get(section))]
 
@@ -154,26 +154,3 @@ def unset_names(entry: object, environment: Mapping[str, str]) -> list[str]:
         return list(expand(entry, environment).missing)
     inner = list(entry.values()) if is_object(entry) else items_of(entry)
     return list(dict.fromkeys(name for item in inner for name in unset_names(item, environment)))
-
-
-def _read(state: FileState, path: Path) -> tuple[Syntax, Mapping[str, object]]:
-    # Braces begin JSON, and YAML's own short form too.
-    syntax: Syntax = "json" if _is_json(state.text) else "yaml"
-    try:
-        data = read_plain(state.text, syntax)
-    except BadText as error:
-        place = f"{path}:{error.at.line}:{error.at.column}"
-        raise ConfigInvalid(f"{place}: {error}", fix=error.fix, file=str(path)) from error
-    if data is not None and not is_object(data):
-        raise ConfigInvalid(f"{path} is no mapping of settings", fix="`limen config edit` opens it", file=str(path))
-    return syntax, data or {}
-
-
-def _is_json(text: str) -> bool:
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return False
-    try:
-        read_plain(text, "json")
-    except BadText:
-        return False
-    return True
